@@ -8,6 +8,11 @@ MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
+# As many jobs as there are processors, unless -j says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 ULNET_VERSION := 0.1.0
 SOVERSION := 0
 
@@ -56,6 +61,7 @@ ifeq ($(COVERAGE),1)
 VARIANT := $(if $(SANITIZE),$(VARIANT)-cov,cov)
 endif
 
+comma := ,
 B := build/$(VARIANT)
 O := $(B)/obj
 
@@ -254,7 +260,190 @@ distclean:
 deps:
 	@scripts/deps
 
+# ---- fuzz ------------------------------------------------------------------
+# Own objects: the library's sources compiled by clang with libFuzzer's counters.
+FB := build/fuzz
+fuzz-san := address,undefined
+fuzz-cflags = $(filter-out -fno-semantic-interposition,$(base-cflags)) -O1 \
+	-fno-omit-frame-pointer -fno-sanitize-recover=undefined $(CPPFLAGS)
+fuzz-lib-srcs := $(sort $(core_srcs) $(tcp_srcs) $(selftest_srcs))
+fuzz-objs := $(patsubst %.c,$(FB)/obj/%.o,$(fuzz-lib-srcs))
+fuzz-progs := $(patsubst tests/fuzz/%.c,$(FB)/%,$(fuzz_srcs))
+fuzzlib-objs := $(patsubst %.c,$(FB)/obj/%.o,$(filter-out $(fuzz_srcs),$(wildcard tests/fuzz/*.c)))
+
+finc = $(core-inc)
+$(patsubst %.c,$(FB)/obj/%.o,$(tcp_srcs)): finc = $(driver-inc)
+$(FB)/obj/tests/%.o: finc = $(test-inc)
+
+$(FB)/.flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FUZZ_CC) $(fuzz-cflags))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(FUZZ_CC) $(fuzz-cflags))' > $@
+
+$(FB)/obj/%.o: %.c $(FB)/.flags | $(probe)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(fuzz-cflags) $(werror) -fsanitize=fuzzer-no-link,$(fuzz-san) \
+		$(finc) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(FB)/libfuzz.a: $(fuzz-objs)
+$(fuzz-progs): $(FB)/%: $(FB)/obj/tests/fuzz/%.o $(fuzzlib-objs) $(FB)/libfuzz.a
+	$(call say,LD,$@)$(FUZZ_CC) -fsanitize=fuzzer,$(fuzz-san) -pthread -Wl,--as-needed -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) $(core-libs)
+-include $(patsubst %.o,%.d,$(fuzz-objs) $(fuzzlib-objs)) \
+	$(patsubst %.c,$(FB)/obj/%.d,$(fuzz_srcs))
+
+.PHONY: fuzz-programs
+fuzz-programs: $(fuzz-progs)
+
 # ---- suites ----------------------------------------------------------------
-.PHONY: map
+ULNET_SCALE ?= $(if $(SANITIZE),0.3,1)
+FUZZ_TIME ?= 60
+ONLY ?= *
+suites := unit golden conformance nodes fuzz
+check-goals := check check-fast check-long $(suites:%=check-%)
+.PHONY: $(check-goals) bench demo check-deps
+
+# The packages come before the first compilation.
+check-deps:
+	@scripts/deps check
+ifneq ($(filter $(check-goals) bench demo,$(MAKECMDGOALS)),)
+$(probe): | check-deps
+endif
+
+# $(call run-suites,SUITES,SCALE,FUZZ SECONDS)
+run-suites = @$(PYTHON) scripts/runtests --build $(B) --fuzz-build $(FB) --jobs $$(nproc) \
+	--scale $(2) --fuzz-time $(3) --only '$(ONLY)' \
+	$(if $(strip $(conformance_drivers)),--drivers $(conformance_drivers)) --suites $(1)
+
+check: check-deps test-programs fuzz-programs
+	$(call run-suites,$(suites),$(ULNET_SCALE),$(FUZZ_TIME))
+check-fast: check-deps test-programs fuzz-programs
+	$(call run-suites,$(suites),0.2,15)
+check-long: check-deps test-programs fuzz-programs
+	$(call run-suites,$(suites),10,600)
+check-unit check-golden check-conformance check-nodes: check-%: check-deps test-programs
+	$(call run-suites,$*,$(ULNET_SCALE),0)
+check-fuzz: check-deps fuzz-programs
+	$(call run-suites,fuzz,$(ULNET_SCALE),$(FUZZ_TIME))
+
+bench: check-deps bench-programs
+	@scripts/runbench $(B) '$(ONLY)'
+
+demo: check-deps all
+	@ULNET_BUILD=$(B) scripts/demo
+
+# ---- quality ---------------------------------------------------------------
+.PHONY: lint lint-deps lint-build format map
+lint-deps:
+	@scripts/deps lint
+# LINT=CHECKS names some of the checks. The compiler takes part: a build of its own
+# where each warning is an error.
+LINT ?=
+lint: lint-deps
+	@$(MAKE) --no-print-directory VARIANT=lint OPTIMIZE=-O1 WERROR=1 SANITIZE= COVERAGE=0 lint-build
+	@CC='$(CC)' scripts/lint/run build/lint $(LINT)
+lint-build: all $(call objs,$(all_srcs))
+
+format:
+	@scripts/lint/sources | xargs -r clang-format -i
+
 map:
-	scripts/mkmap > lnet/lnet.map.new && mv lnet/lnet.map.new lnet/lnet.map
+	@mkdir -p $(B)
+	scripts/mkmap > $(B)/lnet.map && mv $(B)/lnet.map lnet/lnet.map
+
+# ---- install ---------------------------------------------------------------
+prefix ?= /usr/local
+exec_prefix ?= $(prefix)
+bindir ?= $(exec_prefix)/bin
+sbindir ?= $(exec_prefix)/sbin
+# /usr has multiarch folders; any other prefix has a plain lib
+multiarch := $(if $(filter /usr,$(prefix)),$(shell $(CC) -print-multiarch 2>/dev/null))
+libdir ?= $(exec_prefix)/lib$(if $(multiarch),/$(multiarch))
+includedir ?= $(prefix)/include
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
+docdir ?= $(datadir)/doc/ulnet
+sysconfdir ?= $(if $(filter /usr,$(prefix)),/etc,$(prefix)/etc)
+unitdir ?= $(prefix)/lib/systemd/system
+completiondir ?= $(datadir)/bash-completion/completions
+driverdir := $(libdir)/ulnet
+pcdir := $(libdir)/pkgconfig
+
+public-headers := $(wildcard lnet/include/lnet/*.h)
+man-pages := $(wildcard docs/man/*.[1-8])
+completions := $(wildcard utils/*.bash-completion)
+units := $(wildcard utils/*.service)
+sample-conf := $(wildcard utils/ulnet.conf)
+sections := $(sort $(patsubst .%,%,$(suffix $(man-pages))))
+
+# Installed programs find the library by the loader's own folders, or by a run path elsewhere.
+inst-rpath := $(if $(filter /usr /usr/local,$(prefix)),,-Wl$(comma)-rpath$(comma)$(libdir))
+.PHONY: install uninstall install-programs
+# Paths in units and configuration are written for prefix=/usr.
+relocate = sed -e 's|/usr/sbin/|$(sbindir)/|g' -e 's|/usr/bin/|$(bindir)/|g' -e 's|/etc/ulnet|$(sysconfdir)/ulnet|g'
+
+install: all $(B)/ulnet.pc install-programs
+	$(Q)$(INSTALL) -d $(DESTDIR)$(libdir) $(DESTDIR)$(driverdir) $(DESTDIR)$(pcdir) \
+		$(DESTDIR)$(includedir)/lnet
+	$(Q)$(INSTALL) -m 644 $(lib-so) $(DESTDIR)$(libdir)/
+	$(Q)ln -sf $(notdir $(lib-so)) $(DESTDIR)$(libdir)/libulnet.so
+	$(Q)$(foreach d,$(drivers),$(INSTALL) -m 644 $(d) $(DESTDIR)$(driverdir)/ &&) :
+	$(Q)$(INSTALL) -m 644 $(public-headers) $(DESTDIR)$(includedir)/lnet/
+	$(Q)$(INSTALL) -m 644 $(B)/ulnet.pc $(DESTDIR)$(pcdir)/
+	$(Q)$(foreach s,$(sections),$(INSTALL) -d $(DESTDIR)$(mandir)/man$(s) && \
+		$(INSTALL) -m 644 $(filter %.$(s),$(man-pages)) $(DESTDIR)$(mandir)/man$(s)/ &&) :
+	$(Q)$(if $(completions),$(INSTALL) -d $(DESTDIR)$(completiondir))
+	$(Q)$(foreach c,$(completions),$(INSTALL) -m 644 $(c) \
+		$(DESTDIR)$(completiondir)/$(notdir $(c:.bash-completion=)) &&) :
+	$(Q)$(if $(units),$(INSTALL) -d $(DESTDIR)$(unitdir))
+	$(Q)$(foreach u,$(units),$(relocate) $(u) > $(DESTDIR)$(unitdir)/$(notdir $(u)) && \
+		chmod 644 $(DESTDIR)$(unitdir)/$(notdir $(u)) &&) :
+	$(Q)$(if $(sample-conf),$(INSTALL) -d $(DESTDIR)$(docdir)/examples $(DESTDIR)$(sysconfdir))
+	$(Q)$(foreach c,$(sample-conf),$(INSTALL) -m 644 $(c) $(DESTDIR)$(docdir)/examples/ && \
+		{ test -e $(DESTDIR)$(sysconfdir)/$(notdir $(c)) || \
+		$(INSTALL) -m 644 $(c) $(DESTDIR)$(sysconfdir)/; } &&) :
+	$(Q)$(if $(DESTDIR),:,test "$$(id -u)" != 0 || ldconfig)
+
+# The programs are linked again: the build tree's run path must not be installed.
+install-programs: all
+	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(B)/install
+	$(Q)$(foreach p,$(notdir $(bins)),$(CC) $(all-ldflags) $(inst-rpath) -o $(B)/install/$(p) \
+		$(call objs,$($(p)_srcs)) $(ulst-a) -L$(B)/lib -lulnet -lyaml -lm && \
+		$(INSTALL) -m 755 $(B)/install/$(p) $(DESTDIR)$(if $(filter ulnetd,$(p)),$(sbindir),$(bindir))/ &&) :
+
+$(B)/ulnet.pc: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$(libdir)' 'includedir=$(includedir)' \
+		'driverdir=$(driverdir)' '' 'Name: ulnet' \
+		'Description: LNet in user space: the transport beneath a parallel file system' \
+		'Version: $(ULNET_VERSION)' 'Libs: -L$${libdir} -lulnet' 'Cflags: -I$${includedir}' > $@
+
+# The configuration in sysconfdir is the administrator's and stays, unless it is the sample.
+uninstall:
+	rm -f $(DESTDIR)$(libdir)/$(notdir $(lib-so)) $(DESTDIR)$(libdir)/libulnet.so \
+		$(DESTDIR)$(pcdir)/ulnet.pc $(DESTDIR)$(sbindir)/ulnetd \
+		$(DESTDIR)$(bindir)/ulnetctl $(DESTDIR)$(bindir)/ulst
+	rm -f $(foreach d,tcp verbs ofi,$(DESTDIR)$(driverdir)/lnd-$(d).so)
+	rm -f $(public-headers:lnet/include/%=$(DESTDIR)$(includedir)/%)
+	rm -f $(foreach m,$(man-pages),$(DESTDIR)$(mandir)/man$(patsubst .%,%,$(suffix $(m)))/$(notdir $(m)))
+	rm -f $(foreach c,$(completions),$(DESTDIR)$(completiondir)/$(notdir $(c:.bash-completion=)))
+	rm -f $(foreach u,$(units),$(DESTDIR)$(unitdir)/$(notdir $(u)))
+	for f in $(notdir $(sample-conf)); do \
+		if cmp -s utils/$$f $(DESTDIR)$(sysconfdir)/$$f; then rm -f $(DESTDIR)$(sysconfdir)/$$f; fi; done
+	rm -rf $(DESTDIR)$(docdir)
+	-rmdir $(DESTDIR)$(driverdir) $(DESTDIR)$(includedir)/lnet 2>/dev/null
+	$(if $(DESTDIR),:,test "$$(id -u)" != 0 || ldconfig)
+
+help:
+	@sed -n '/^## /s/^## //p' Makefile
+## all                 build libulnet, the drivers and the programs (the default)
+## config              say what is built, and how
+## check               every test suite; check-unit, -golden, -conformance, -nodes, -fuzz: one
+## check-fast          what fits in three minutes; check-long: ten times as long
+## bench [ONLY=GLOB]   measurements beside their floors
+## demo                four nodes on this machine, traffic, one table
+## lint                format, cppcheck, layers, globals, symbols, sizes, headers, scripts
+## format, map         write the format; write lnet/lnet.map from the public headers
+## install, uninstall  with prefix, DESTDIR and the usual folder variables
+## deps                install the Debian packages needed
+## Options: SANITIZE=address,undefined|address|undefined|thread COVERAGE=1 WERROR=1 V=1
+##          BUILD_VERBS=auto|yes|no BUILD_OFI=auto|yes|no ONLY=GLOB ULNET_SCALE=X FUZZ_TIME=S
