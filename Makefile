@@ -339,8 +339,9 @@ lint-deps:
 # where each warning is an error.
 LINT ?=
 lint: lint-deps
-	@$(MAKE) --no-print-directory VARIANT=lint OPTIMIZE=-O1 WERROR=1 SANITIZE= COVERAGE=0 lint-build
-	@CC='$(CC)' scripts/lint/run build/lint $(LINT)
+	@$(MAKE) --no-print-directory -k VARIANT=lint OPTIMIZE=-O1 WERROR=1 SANITIZE= COVERAGE=0 \
+		lint-build; built=$$?; \
+	CC='$(CC)' scripts/lint/run build/lint $(LINT) && exit $$built
 lint-build: all $(call objs,$(all_srcs))
 
 format:
