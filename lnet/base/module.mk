@@ -1,0 +1,1 @@
+core_srcs += $(wildcard lnet/base/*.c)
