@@ -210,7 +210,7 @@ $(lib-dev): $(lib-so)
 $(tcp-so): $(call objs,$(tcp_srcs)) lnet/lnd.map | $(lib-dev)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(so-ldflags) -Wl,--version-script=lnet/lnd.map $(all-ldflags) \
-		-o $@ $(filter %.o,$^) -L$(B)/lib -lulnet
+		-o $@ $(filter %.o,$^) -L$(B)/lib -lulnet -lz
 
 # programs: $(call program,NAME)
 define program

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-core_srcs += lnet/wire/perr.c lnet/wire/nid.c lnet/wire/nid_str.c lnet/wire/hdr.c
+core_srcs += lnet/wire/perr.c lnet/wire/nid.c lnet/wire/nid_str.c lnet/wire/hdr.c lnet/wire/ping.c
