@@ -25,12 +25,6 @@ static void lo_close(struct lnet_lnd_node *n)
 	n->drv = NULL;
 }
 
-void lo_ni_kick(struct lo_ni *n)
-{
-	if (!atomic_exchange(&n->posted, true))
-		lnet_loop_post(n->ni->loop, &n->work);
-}
-
 static void ni_unref(struct lo_ni *n)
 {
 	pthread_mutex_lock(&n->lock);
@@ -56,7 +50,7 @@ static void ni_run(struct lnet_work *w)
 {
 	struct lo_ni *n = w->arg;
 
-	atomic_store(&n->posted, false);
+	atomic_store(&n->kick.posted, false);
 	lo_ni_accept(n);
 	if (!atomic_load(&n->stopping))
 		return;
@@ -65,7 +59,7 @@ static void ni_run(struct lnet_work *w)
 	bool over = n->stopped;
 	pthread_mutex_unlock(&n->lock);
 	/* posted again before it stopped: that run ends it */
-	if (!over || atomic_load(&n->posted))
+	if (!over || atomic_load(&n->kick.posted))
 		return;
 	struct lnet_lnd_ni *ni = n->ni;
 	const struct lnet_lnd_up *up = n->node->node->up;
@@ -94,6 +88,7 @@ static int lo_ni_start(struct lnet_lnd_ni *ni)
 	TAILQ_INIT(&n->rails);
 	TAILQ_INIT(&n->asks);
 	lnet_work_init(&n->work, ni_run, n);
+	lo_kick_init(&n->kick, &n->work, ni->loop);
 	pthread_mutex_init(&n->lock, NULL);
 	rc = lo_ni_list(n);
 	if (rc) {
@@ -107,39 +102,42 @@ static int lo_ni_start(struct lnet_lnd_ni *ni)
 	return 0;
 }
 
+/* With n->lock held. */
+static void mark_rails(struct lo_ni *n, struct lo_kick **list)
+{
+	struct lo_rail *r;
+
+	TAILQ_FOREACH(r, &n->rails, link)
+	lo_mark(list, &r->kick);
+}
+
 static void lo_ni_stop(struct lnet_lnd_ni *ni)
 {
 	struct lo_ni *n = ni->drv;
-	struct lo_rail *r;
+	struct lo_kick *list = NULL;
 
+	lo_ni_unlist(n);
 	pthread_mutex_lock(&n->lock);
 	atomic_store(&n->stopping, true);
-	TAILQ_FOREACH(r, &n->rails, link)
-	lo_rail_kick(r);
+	lo_mark(&list, &n->kick);
+	mark_rails(n, &list);
 	pthread_mutex_unlock(&n->lock);
-	lo_ni_unlist(n);
-	lo_ni_kick(n);
+	lo_fire(list);
 }
 
 static void lo_ni_changed(struct lnet_lnd_ni *ni)
 {
 	struct lo_ni *n = ni->drv;
-	struct lo_rail *r;
+	struct lo_kick *list = NULL;
 
 	/* a larger depth may make room */
 	pthread_mutex_lock(&n->lock);
-	TAILQ_FOREACH(r, &n->rails, link)
-	lo_rail_kick(r);
+	mark_rails(n, &list);
 	pthread_mutex_unlock(&n->lock);
+	lo_fire(list);
 }
 
 /* ---- rails ---------------------------------------------------------------------------------- */
-
-void lo_rail_kick(struct lo_rail *r)
-{
-	if (!atomic_exchange(&r->posted, true))
-		lnet_loop_post(r->rail->loop, &r->work);
-}
 
 static void abort_txs(struct lo_rail *r, struct lo_txq *q, int err, enum lnet_hstatus hs, bool sent)
 {
@@ -174,25 +172,29 @@ static bool is_idle(const struct lo_rail *r)
 static void rail_quiet(struct lo_rail *r)
 {
 	struct lo_ni *n = r->ni;
+	struct lo_kick *list = NULL;
 
 	pthread_mutex_lock(&n->lock);
 	if (!r->quiet && !n->stopped)
-		lo_ni_kick(n);
+		lo_mark(&list, &n->kick);
 	r->quiet = true;
 	pthread_mutex_unlock(&n->lock);
+	lo_fire(list);
 }
 
 /* Nobody reaches it after this. */
 static void rail_unlink(struct lo_rail *r)
 {
 	struct lo_ni *n = r->ni;
+	struct lo_kick *list = NULL;
 
 	pthread_mutex_lock(&n->lock);
 	TAILQ_REMOVE(&n->rails, r, link);
 	if (atomic_load(&n->stopping) && !n->stopped)
-		lo_ni_kick(n);
+		lo_mark(&list, &n->kick);
 	pthread_mutex_unlock(&n->lock);
 	lo_conn_detach_rail(r);
+	lo_fire(list);
 }
 
 static void rail_end(struct lo_rail *r)
@@ -202,7 +204,7 @@ static void rail_end(struct lo_rail *r)
 	if (!r->detached)
 		rail_unlink(r);
 	/* kicked before it was unlinked: that run ends it */
-	if (atomic_load(&r->posted))
+	if (atomic_load(&r->kick.posted))
 		return;
 	const struct lnet_lnd_up *up = lo_up(r);
 	lnet_timer_stop(rail->loop, &r->timer);
@@ -244,7 +246,7 @@ static void rail_run(struct lnet_work *w)
 	struct lo_rail *r = w->arg;
 	uint64_t now = lnet_loop_now(r->rail->loop);
 
-	atomic_store(&r->posted, false);
+	atomic_store(&r->kick.posted, false);
 	if (!r->local)
 		lo_conn_events(r, now);
 	lo_tx_expire(r, now);
@@ -275,6 +277,7 @@ static void rail_timer(struct lnet_timer *t)
 static int lo_rail_open(struct lnet_rail *rail)
 {
 	struct lo_ni *n = rail->ni->drv;
+	struct lo_kick *list = NULL;
 	struct lo_rail *r;
 
 	if (!n || atomic_load(&n->stopping))
@@ -295,14 +298,16 @@ static int lo_rail_open(struct lnet_rail *rail)
 	TAILQ_INIT(&r->fences);
 	TAILQ_INIT(&r->accepts);
 	lnet_work_init(&r->work, rail_run, r);
+	lo_kick_init(&r->kick, &r->work, rail->loop);
 	lnet_timer_init(&r->timer, rail_timer, r);
 	pthread_mutex_lock(&n->lock);
 	TAILQ_INSERT_TAIL(&n->rails, r, link);
 	n->refs++;
-	if (atomic_load(&n->stopping))
-		lo_rail_kick(r);
-	pthread_mutex_unlock(&n->lock);
 	rail->drv = r;
+	if (atomic_load(&n->stopping))
+		lo_mark(&list, &r->kick);
+	pthread_mutex_unlock(&n->lock);
+	lo_fire(list);
 	return 0;
 }
 

@@ -83,14 +83,14 @@ static void conn_unref(struct lo_conn *c)
 	free(c);
 }
 
-static void conn_kill(struct lo_conn *c, int err)
+static void conn_kill(struct lo_conn *c, int err, struct lo_kick **list)
 {
 	if (c->state != LO_CONN_DEAD)
 		c->err = err;
 	c->state = LO_CONN_DEAD;
 	for (int i = 0; i < 2; i++)
 		if (c->end[i].rail)
-			lo_rail_kick(c->end[i].rail);
+			lo_mark(list, &c->end[i].rail->kick);
 }
 
 static bool is_silent(const struct lni_lo_fabric *f, const struct lnet_nid *nid)
@@ -133,13 +133,15 @@ int lni_lo_fabric_silence(struct lni_lo_fabric *f, const struct lnet_nid *nid, b
 
 void lni_lo_fabric_cut(struct lni_lo_fabric *f, const struct lnet_nid *nid)
 {
+	struct lo_kick *list = NULL;
 	struct lo_conn *c;
 
 	lock(f);
 	TAILQ_FOREACH(c, &f->conns, flink)
 	if (lnet_nid_eq(&c->nid[0], nid) || lnet_nid_eq(&c->nid[1], nid))
-		conn_kill(c, -ECONNRESET);
+		conn_kill(c, -ECONNRESET, &list);
 	unlock(f);
+	lo_fire(list);
 }
 
 static void ni_unlist_locked(struct lni_lo_fabric *f, struct lo_ni *n)
@@ -151,6 +153,7 @@ static void ni_unlist_locked(struct lni_lo_fabric *f, struct lo_ni *n)
 
 void lni_lo_fabric_vanish(struct lni_lo_fabric *f, const struct lnet_nid *nid)
 {
+	struct lo_kick *list = NULL;
 	struct lo_conn *c;
 	struct lo_ni *n, *next;
 
@@ -162,7 +165,7 @@ void lni_lo_fabric_vanish(struct lni_lo_fabric *f, const struct lnet_nid *nid)
 				continue;
 			c->end[i].gone = true;
 			if (c->end[i].rail)
-				lo_rail_kick(c->end[i].rail);
+				lo_mark(&list, &c->end[i].rail->kick);
 		}
 	}
 	for (n = TAILQ_FIRST(&f->nis); n; n = next) {
@@ -171,6 +174,7 @@ void lni_lo_fabric_vanish(struct lni_lo_fabric *f, const struct lnet_nid *nid)
 			ni_unlist_locked(f, n);
 	}
 	unlock(f);
+	lo_fire(list);
 }
 
 int lo_ni_list(struct lo_ni *n)
@@ -222,6 +226,7 @@ bool lo_conn_room(struct lo_rail *r, uint32_t len)
 void lo_conn_put(struct lo_rail *r, struct lo_msg *m)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
+	struct lo_kick *list = NULL;
 
 	if (!r->conn) {
 		free(m);
@@ -233,13 +238,15 @@ void lo_conn_put(struct lo_rail *r, struct lo_msg *m)
 	o->nin++;
 	o->bytes += m->len;
 	if (o->rail)
-		lo_rail_kick(o->rail);
+		lo_mark(&list, &o->rail->kick);
 	unlock(f);
+	lo_fire(list);
 }
 
 struct lo_msg *lo_conn_get(struct lo_rail *r)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
+	struct lo_kick *list = NULL;
 	struct lo_msg *m;
 
 	if (!r->conn || !r->up)
@@ -252,9 +259,10 @@ struct lo_msg *lo_conn_get(struct lo_rail *r)
 		me->nin--;
 		me->bytes -= m->len;
 		if (o->rail)
-			lo_rail_kick(o->rail);
+			lo_mark(&list, &o->rail->kick);
 	}
 	unlock(f);
+	lo_fire(list);
 	return m;
 }
 
@@ -262,6 +270,7 @@ struct lo_msg *lo_conn_get(struct lo_rail *r)
 static void leave(struct lo_rail *r)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
+	struct lo_kick *list = NULL;
 	struct lo_conn *c = r->conn;
 
 	lock(f);
@@ -272,11 +281,12 @@ static void leave(struct lo_rail *r)
 	me->nin = 0;
 	me->bytes = 0;
 	if (!me->gone)
-		conn_kill(c, -ECONNRESET);
+		conn_kill(c, -ECONNRESET, &list);
 	r->conn = NULL;
 	r->up = false;
 	conn_unref(c);
 	unlock(f);
+	lo_fire(list);
 	if (r->got_ref) {
 		r->got_ref = false;
 		lo_up(r)->rail_put(r->rail);
@@ -321,6 +331,7 @@ static void ask(struct lo_rail *r, uint64_t now)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
 	struct lo_conn *c = conn_new(r);
+	struct lo_kick *list = NULL;
 	struct lo_ni *n;
 
 	if (!c) {
@@ -345,11 +356,12 @@ static void ask(struct lo_rail *r, uint64_t now)
 	if (n && !atomic_load(&n->stopping)) {
 		c->refs++;
 		TAILQ_INSERT_TAIL(&n->asks, c, alink);
-		lo_ni_kick(n);
+		lo_mark(&list, &n->kick);
 	} else {
-		conn_kill(c, -ECONNREFUSED);
+		conn_kill(c, -ECONNREFUSED, &list);
 	}
 	unlock(f);
+	lo_fire(list);
 }
 
 void lo_conn_want(struct lo_rail *r, uint64_t now)
@@ -365,10 +377,13 @@ void lo_conn_want(struct lo_rail *r, uint64_t now)
 /* On the rail's loop. Takes the reference that the accepts queue had. */
 static void refuse(struct lni_lo_fabric *f, struct lo_conn *c, int err)
 {
+	struct lo_kick *list = NULL;
+
 	lock(f);
-	conn_kill(c, err);
+	conn_kill(c, err, &list);
 	conn_unref(c);
 	unlock(f);
+	lo_fire(list);
 }
 
 static void put_back(struct lnet_work *w)
@@ -383,6 +398,7 @@ static void accept_one(struct lo_ni *n, struct lo_conn *c)
 {
 	struct lni_lo_fabric *f = n->node->fabric;
 	const struct lnet_lnd_up *up = n->node->node->up;
+	struct lo_kick *list = NULL;
 	struct lnet_rail *rail;
 
 	if (atomic_load(&n->stopping) || up->rail_get(n->ni, &c->nid[0], c->pid, &rail)) {
@@ -393,14 +409,17 @@ static void accept_one(struct lo_ni *n, struct lo_conn *c)
 	struct lo_rail *r = rail->drv;
 	if (r && !r->fabric_off) {
 		TAILQ_INSERT_TAIL(&r->accepts, c, alink);
-		lo_rail_kick(r);
-	} else {
-		c->put = rail;
-		c->up = up;
-		lnet_work_init(&c->work, put_back, c);
-		lnet_loop_post(rail->loop, &c->work);
+		lo_mark(&list, &r->kick);
+		c = NULL;
 	}
 	unlock(f);
+	lo_fire(list);
+	if (!c)
+		return;
+	c->put = rail;
+	c->up = up;
+	lnet_work_init(&c->work, put_back, c);
+	lnet_loop_post(rail->loop, &c->work);
 }
 
 /* On the NI's loop. */
@@ -457,6 +476,7 @@ static void take_accept(struct lo_rail *r, struct lo_conn *c)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
 	int err = lo_stopping(r) ? -ECONNREFUSED : make_way(r, c) ? 0 : -EALREADY;
+	struct lo_kick *list = NULL;
 	bool ok;
 
 	lock(f);
@@ -469,9 +489,10 @@ static void take_accept(struct lo_rail *r, struct lo_conn *c)
 		r->side = 1;
 		r->got_ref = true;
 		if (c->end[0].rail)
-			lo_rail_kick(c->end[0].rail);
+			lo_mark(&list, &c->end[0].rail->kick);
 	}
 	unlock(f);
+	lo_fire(list);
 	if (ok) {
 		established(r, c->end[0].incarnation);
 		return;

@@ -119,13 +119,23 @@ struct lo_node {
 	bool rdma;
 };
 
+/* Works to post once no lock is held: posting to a loop that nobody holds runs it at once. A rail
+ * or NI that is marked cannot end before its work has run. */
+struct lo_kick {
+	struct lo_kick *next;
+	struct lnet_work *work;
+	struct lnet_loop *loop;
+	_Atomic bool posted;
+};
+
 struct lo_ni {
 	struct lnet_lnd_ni *ni;
 	struct lo_node *node;
 	pthread_mutex_t lock; /* rails, stopped, refs */
 	TAILQ_HEAD(, lo_rail) rails;
 	unsigned refs; /* the NI and its rails */
-	_Atomic bool stopping, posted;
+	_Atomic bool stopping;
+	struct lo_kick kick;
 	bool stopped;
 	struct lnet_work work;
 	/* under the fabric's lock */
@@ -141,7 +151,7 @@ struct lo_rail {
 	TAILQ_ENTRY(lo_rail) link;
 	struct lnet_work work;
 	struct lnet_timer timer;
-	_Atomic bool posted;
+	struct lo_kick kick;
 	bool local, closing, want_ready, was_up;
 	bool quiet; /* under ni->lock: nothing left, NI stopping */
 	uint64_t seq, next_get;
@@ -193,9 +203,39 @@ static inline int64_t lo_tun(const struct lo_rail *r, enum lo_tunable t)
 	return __atomic_load_n(&r->rail->ni->tunables[t], __ATOMIC_RELAXED);
 }
 
+static inline void lo_kick_init(struct lo_kick *k, struct lnet_work *w, struct lnet_loop *l)
+{
+	k->work = w;
+	k->loop = l;
+	atomic_init(&k->posted, false);
+}
+
+static inline void lo_mark(struct lo_kick **list, struct lo_kick *k)
+{
+	if (atomic_exchange(&k->posted, true))
+		return;
+	k->next = *list;
+	*list = k;
+}
+
+static inline void lo_fire(struct lo_kick *k)
+{
+	while (k) {
+		struct lo_kick *next = k->next;
+
+		lnet_loop_post(k->loop, k->work);
+		k = next;
+	}
+}
+
+/* On its own loop. */
+static inline void lo_rail_kick(struct lo_rail *r)
+{
+	if (!atomic_exchange(&r->kick.posted, true))
+		lnet_loop_post(r->kick.loop, &r->work);
+}
+
 /* lo.c */
-void lo_rail_kick(struct lo_rail *r); /* any thread that keeps r alive */
-void lo_ni_kick(struct lo_ni *n);     /* the same */
 /* Everything outstanding on the rail ends with err; receives in progress too. */
 void lo_rail_abort(struct lo_rail *r, int err, enum lnet_hstatus hs);
 int lo_query(struct lnet_rail *rail, struct lnet_rail_info *info);
