@@ -97,11 +97,13 @@ uint64_t lnet_loop_now(const struct lnet_loop *l)
 
 void lnet_timer_arm(struct lnet_loop *l, struct lnet_timer *t, uint64_t when)
 {
+	assert(lni_loop_held(l));
 	lni_timers_arm(&l->timers, t, when);
 }
 
 void lnet_timer_stop(struct lnet_loop *l, struct lnet_timer *t)
 {
+	assert(!t->slot || lni_loop_held(l));
 	lni_timers_stop(&l->timers, t);
 }
 
@@ -113,6 +115,7 @@ void *lnet_loop_rxbuf(struct lnet_loop *l, size_t *size)
 
 void lnet_loop_poll_add(struct lnet_loop *l, struct lnet_poll_hook *h)
 {
+	assert(lni_loop_held(l));
 	h->next = l->hooks;
 	h->pprev = &l->hooks;
 	if (h->next)

@@ -22,7 +22,8 @@
 #include <lnet/lnet.h>
 
 struct lni_loop_conf {
-	struct lnet_clock clock; /* now == NULL: CLOCK_MONOTONIC */
+	/* now == NULL: CLOCK_MONOTONIC. Another clock may jump, so no sleep on it is longer than 10 ms. */
+	struct lnet_clock clock;
 	unsigned spin_us;
 	bool poll; /* no thread */
 	unsigned index;
@@ -54,16 +55,19 @@ void lni_loop_ready(struct lnet_loop *l, struct lnet_work *w);
 
 /* Run turns until done(arg), 0; -ETIMEDOUT at the deadline (ns of the loop's clock; UINT64_MAX = none);
  * -EDEADLK. Takes the token from the loop's thread if need be. If another waiter holds the token
- * this one sleeps and is woken when that one leaves or after each turn in which work was done. */
+ * this one sleeps and is woken when that one leaves or after each turn in which work was done: done()
+ * is called by the waiting thread, with the token or without it. A deadline that is over still gives
+ * one turn if the token is free. */
 int lni_loop_wait(struct lnet_loop *l, bool (*done)(void *), void *arg, uint64_t deadline);
 /* One turn, sleeping at most timeout_ns. Events handled, -EBUSY, -EDEADLK. */
 int lni_loop_turn(struct lnet_loop *l, uint64_t timeout_ns);
 
 /* Run fn(arg) on the loop and return its value; waits. Token free: at once on this thread. Already on the
- * loop: a plain call. */
+ * loop: a plain call. Not from a turn of another loop. */
 int lni_loop_call(struct lnet_loop *l, int (*fn)(void *arg), void *arg);
 
-/* Poll mode in a foreign epoll: see lnet_pollfd(), lnet_arm(). */
+/* Poll mode in a foreign epoll: see lnet_pollfd(), lnet_arm(). -EOPNOTSUPP with a thread, -EBUSY another
+ * thread is inside, or the errno of epoll_create1(). */
 int lni_loop_pollfd(struct lnet_loop *l);
 int lni_loop_arm(struct lnet_loop *l, uint64_t *sleep_ns);
 

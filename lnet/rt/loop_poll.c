@@ -224,6 +224,7 @@ unsigned lni_loop_poll(struct lnet_loop *l, uint64_t deadline, uint64_t max_ns)
 	bool sleep = max_ns && !lni_loop_pending(l) && !l->check;
 	unsigned n = 0;
 
+	lni_count(&l->turns, 1);
 	if (sleep && max_ns != UINT64_MAX && !l->clock.now) {
 		uint64_t now = lnet_loop_clock(l);
 

@@ -94,15 +94,17 @@ void lni_token_release(struct lnet_loop *l)
 
 static void leave(struct lnet_loop *l)
 {
-	do {
-		bool left = finish(l);
+	bool left;
 
+	do {
+		left = finish(l);
 		if (left != (atomic_load_explicit(&l->left, memory_order_relaxed) != 0))
 			atomic_store(&l->left, left);
 		l->by_thread = false;
 		atomic_store(&l->owner, 0);
-		/* Posted after finish() by one who saw the token held, and nobody asleep. */
-	} while (!lni_inbox_empty(l) && lni_token_take(l));
+		/* Posted after finish() by one who saw the token held, and nobody asleep. When
+		 * something is left anyhow, whoever sees to that sees to this too. */
+	} while (!left && !lni_inbox_empty(l) && lni_token_take(l));
 }
 
 void lni_loop_leave(struct lnet_loop *l)
@@ -230,26 +232,41 @@ static int take_over(struct lnet_loop *l, uint64_t timeout_ns)
 	}
 }
 
+static unsigned turn(struct lnet_loop *l, uint64_t timeout_ns)
+{
+	unsigned n = lni_loop_work(l);
+
+	n += lni_loop_poll(l, UINT64_MAX, n ? 0 : timeout_ns);
+	n += lni_loop_work(l);
+	if (n)
+		lni_waiters_wake(l);
+	return n < INT_MAX ? n : INT_MAX;
+}
+
 int lni_loop_turn(struct lnet_loop *l, uint64_t timeout_ns)
 {
-	unsigned n = 0;
 	int rc;
 
 	if (lni_loop_held(l))
 		return -EDEADLK;
+	if (l->poll) {
+		/* No thread to take it from. */
+		if (!lni_loop_try(l))
+			return -EBUSY;
+		rc = (int)turn(l, timeout_ns);
+		leave(l);
+		pass_on(l);
+		return rc;
+	}
 	atomic_fetch_add(&l->want, 1);
 	rc = take_over(l, timeout_ns);
-	if (rc == 0) {
-		n = lni_loop_work(l);
-		n += lni_loop_poll(l, UINT64_MAX, n ? 0 : timeout_ns);
-		n += lni_loop_work(l);
-		if (n)
-			lni_waiters_wake(l);
-	}
-	waiter_gone(l, rc == 0);
-	if (rc < 0)
+	if (rc < 0) {
+		waiter_gone(l, false);
 		return rc;
-	return n > INT_MAX ? INT_MAX : (int)n;
+	}
+	rc = (int)turn(l, timeout_ns);
+	waiter_gone(l, true);
+	return rc;
 }
 
 /* ---- calling ------------------------------------------------------------------------------------
@@ -292,8 +309,7 @@ int lni_loop_call(struct lnet_loop *l, int (*fn)(void *arg), void *arg)
 	}
 	lnet_work_init(&c.work, call_run, &c);
 	lnet_loop_post(l, &c.work);
-	do {
-		rc = lni_loop_wait(l, call_done, &c, UINT64_MAX);
-	} while (rc < 0);
+	/* Neither -EDEADLK, since the token is not held, nor -ETIMEDOUT. */
+	lni_loop_wait(l, call_done, &c, UINT64_MAX);
 	return c.rc;
 }

@@ -2,6 +2,8 @@
 /* File watches: libev's ev_io inside struct lnet_watch. */
 #include "lnet/rt/loop_priv.h"
 
+#include <assert.h>
+
 static void on_io(struct ev_loop *ev, ev_io *io, int revents)
 {
 	struct lni_watch_priv *p = lni_container(io, struct lni_watch_priv, io);
@@ -49,6 +51,7 @@ void lnet_watch_set(struct lnet_watch *w, int events)
 
 	if (events == before)
 		return;
+	assert(lni_loop_held(l));
 	w->events = events;
 	if (before)
 		ev_io_stop(l->ev, &p->io);

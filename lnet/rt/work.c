@@ -53,6 +53,7 @@ void lnet_work_init(struct lnet_work *w, lnet_work_fn fn, void *arg)
 
 void lnet_loop_defer(struct lnet_loop *l, struct lnet_work *w)
 {
+	assert(lni_loop_held(l));
 	if (w->queued == WORK_DEFERRED)
 		return;
 	assert(w->queued == WORK_IDLE);
@@ -63,6 +64,7 @@ void lnet_loop_undefer(struct lnet_loop *l, struct lnet_work *w)
 {
 	struct lnet_work **p = &l->deferred.head;
 
+	assert(lni_loop_held(l));
 	if (w->queued != WORK_DEFERRED)
 		return;
 	while (*p != w)
@@ -75,6 +77,7 @@ void lnet_loop_undefer(struct lnet_loop *l, struct lnet_work *w)
 
 void lni_loop_ready(struct lnet_loop *l, struct lnet_work *w)
 {
+	assert(lni_loop_held(l));
 	if (w->queued == WORK_READY)
 		return;
 	assert(w->queued == WORK_IDLE);
@@ -107,7 +110,6 @@ unsigned lni_loop_work(struct lnet_loop *l)
 
 	l->in_turn = true;
 	l->armed_until = 0;
-	lni_count(&l->turns, 1);
 	n = lni_inbox_run(l);
 	n += fire(l);
 	n += run(&l->ready);
