@@ -20,7 +20,8 @@ struct lnc_arena {
 	struct lnc_chunk *chunks;
 	size_t used;  /* bytes handed out */
 	size_t limit; /* of them; 0 = none */
-	bool failed;
+	bool failed;  /* an allocation failed */
+	bool limited; /* because of the limit */
 };
 
 void lnc_arena_init(struct lnc_arena *a, size_t limit);

@@ -40,6 +40,7 @@ extern "C" {
 #define LNC_RULE_LIST_MAX 128u  /* interfaces or ranges of one rule */
 #define LNC_IFS_MAX       128u  /* interfaces of one NI item */
 #define LNC_ALLOW_MAX     1024u /* entries of one allow list */
+#define LNC_TUNS_MAX      64u   /* driver tunables of one NI */
 #define LNC_SOCKET_MAX    107u  /* bytes of the control socket's path */
 
 /* ---- what the values are checked against --------------------------------------------------- */
@@ -70,7 +71,6 @@ struct lnc_tun {
 	const char *text; /* canonical */
 	int64_t value;    /* when known */
 	bool known;       /* described by the table; else text alone counts */
-	bool weak;        /* only while parsing: from the net, not from the NI */
 	struct lnc_pos pos;
 };
 

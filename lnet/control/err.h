@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define LNC_PATH_MAX 192u /* bytes of a key path, cut in the middle with "..." when longer */
+#define LNC_PATH_MAX 192u /* bytes of a key path; a longer one ends in "..." */
 #define LNC_MSG_MAX  400u
 #define LNC_ERRS_MAX 100u /* kept in a list; the rest is counted */
 
