@@ -1,0 +1,9 @@
+core_srcs += lnet/msg/answer.c
+core_srcs += lnet/msg/deliver.c
+core_srcs += lnet/msg/in.c
+core_srcs += lnet/msg/msg.c
+core_srcs += lnet/msg/op.c
+core_srcs += lnet/msg/op_end.c
+core_srcs += lnet/msg/op_table.c
+core_srcs += lnet/msg/out.c
+core_srcs += lnet/msg/wait.c

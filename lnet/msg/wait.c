@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waiting calls: the thread that waits drives the loop.
+ */
+#include <errno.h>
+
+#include "lnet/msg/msg.h"
+
+int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadline)
+{
+	int rc;
+
+	if (lni_in_handler(n))
+		return -EDEADLK;
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	rc = lni_wait(n, done, arg, deadline ? deadline : UINT64_MAX);
+	lni_exit(n);
+	return rc;
+}
+
+int lnet_progress(struct lnet *n, uint64_t timeout_ns)
+{
+	int sum = 0, rc;
+
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	for (unsigned i = n->nloops; i-- > 0;) {
+		/* the first loop comes last: it alone may sleep, and only if the others had nothing */
+		rc = lni_loop_turn(n->loops[i], i || sum ? 0 : timeout_ns);
+		if (rc < 0) {
+			sum = sum ? sum : rc;
+			break;
+		}
+		sum += rc;
+	}
+	lni_exit(n);
+	return sum;
+}
+
+int lnet_pollfd(struct lnet *n)
+{
+	return n->nloops == 1 ? lni_loop_pollfd(n->loops[0]) : -EOPNOTSUPP;
+}
+
+int lnet_arm(struct lnet *n, uint64_t *sleep_ns)
+{
+	return n->nloops == 1 ? lni_loop_arm(n->loops[0], sleep_ns) : -EOPNOTSUPP;
+}
+
+struct sync {
+	_Atomic bool done;
+	struct lnet_event ev;
+};
+
+static void on_event(const struct lnet_event *ev)
+{
+	struct sync *s = ev->user;
+
+	if (!ev->final)
+		return;
+	s->ev = *ev;
+	atomic_store_explicit(&s->done, true, memory_order_release);
+}
+
+static bool is_done(void *arg)
+{
+	struct sync *s = arg;
+
+	return atomic_load_explicit(&s->done, memory_order_acquire);
+}
+
+static int sync_op(struct lnet *n, bool put, const struct lnet_op_args *args, struct lnet_event *ev)
+{
+	struct lnet_op_args a = *args;
+	struct lnet_loop *l;
+	struct lni_op *op;
+	struct sync s;
+	int rc;
+
+	if (lni_in_handler(n))
+		return -EDEADLK;
+	if (a.md)
+		return -EINVAL; /* its handler is the MD's */
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	atomic_init(&s.done, false);
+	a.handler = on_event;
+	a.user = &s;
+	rc = lni_op_make(n, put, &a, &op);
+	if (!rc) {
+		l = op->loop;
+		rc = lni_op_go(op);
+		if (!rc) {
+			/* the operation has a deadline of its own: this ends */
+			if (n->nloops == 1 || !(n->opts.flags & LNET_NODE_POLL))
+				lni_loop_wait(l, is_done, &s, UINT64_MAX);
+			else
+				lni_wait(n, is_done, &s, UINT64_MAX);
+			rc = s.ev.status;
+			if (ev)
+				*ev = s.ev;
+		}
+	}
+	lni_exit(n);
+	return rc;
+}
+
+int lnet_put_wait(struct lnet *n, const struct lnet_op_args *a, struct lnet_event *ev)
+{
+	return sync_op(n, true, a, ev);
+}
+
+int lnet_get_wait(struct lnet *n, const struct lnet_op_args *a, struct lnet_event *ev)
+{
+	return sync_op(n, false, a, ev);
+}

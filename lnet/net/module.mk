@@ -1,0 +1,17 @@
+core_srcs += lnet/net/credit.c
+core_srcs += lnet/net/driver.c
+core_srcs += lnet/net/health.c
+core_srcs += lnet/net/lo.c
+core_srcs += lnet/net/lo_conn.c
+core_srcs += lnet/net/lo_mem.c
+core_srcs += lnet/net/lo_rx.c
+core_srcs += lnet/net/lo_show.c
+core_srcs += lnet/net/lo_tx.c
+core_srcs += lnet/net/net.c
+core_srcs += lnet/net/ni.c
+core_srcs += lnet/net/ni_info.c
+core_srcs += lnet/net/peer.c
+core_srcs += lnet/net/peer_info.c
+core_srcs += lnet/net/pni.c
+core_srcs += lnet/net/upcall.c
+core_srcs += lnet/net/watch.c

@@ -1,0 +1,3 @@
+core_srcs += lnet/node/dump.c
+core_srcs += lnet/node/ping.c
+core_srcs += lnet/node/pinger.c

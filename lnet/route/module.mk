@@ -1,0 +1,1 @@
+core_srcs += lnet/route/select.c

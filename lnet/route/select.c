@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lnet/route/select.h"
+
+#include <errno.h>
+
+#define MAX_CANDS 64u
+
+#define BY(x, y)                                                                                   \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
+	} while (0)
+
+int lni_cand_cmp(const struct lni_cand *a, const struct lni_cand *b)
+{
+	BY(b->up, a->up);
+	BY(b->health, a->health);
+	BY(a->priority, b->priority);
+	BY(a->distance, b->distance);
+	BY(a->finish, b->finish);
+	BY(b->credits, a->credits);
+	BY(a->seq, b->seq);
+	return 0;
+}
+
+unsigned lni_cand_best(const struct lni_cand *c, unsigned count)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < count; i++)
+		if (lni_cand_cmp(&c[i], &c[best]) < 0)
+			best = i;
+	return best;
+}
+
+static struct lni_cand describe(const struct lni_ni *ni, const struct lni_pni *p)
+{
+	const struct lni_share *s = &ni->share[lni_loop_index(p->loop)];
+	int mine = atomic_load_explicit(&ni->health, memory_order_relaxed);
+
+	return (struct lni_cand){.up = atomic_load_explicit(&ni->up, memory_order_relaxed),
+		.health = mine < p->health.value ? mine : p->health.value,
+		.credits = s->cr.free - s->cr.waiting,
+		.seq = s->seq};
+}
+
+/* The best NI on p's net. */
+static struct lni_ni *best_ni(struct lnet *n, const struct lni_pni *p, const struct lnet_nid *source)
+{
+	const struct lni_ni_set *s = atomic_load_explicit(&n->net->nis, memory_order_acquire);
+	lnet_net_t net = lnet_nid_net(&p->nid);
+	struct lni_cand cand[MAX_CANDS];
+	struct lni_ni *ni[MAX_CANDS];
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < s->count && k < MAX_CANDS; i++) {
+		if (lnet_nid_net(&s->ni[i]->d.nid) != net)
+			continue;
+		if (!lnet_nid_is_any(source) && !lnet_nid_eq(&s->ni[i]->d.nid, source))
+			continue;
+		ni[k] = s->ni[i];
+		cand[k++] = describe(s->ni[i], p);
+	}
+	return k == 0 ? NULL : k == 1 ? ni[0] : ni[lni_cand_best(cand, k)];
+}
+
+/* Another NID of the same node on a net of ours: its first that fits (the peer is one node). */
+static int other_nid(struct lnet *n, struct lni_pni **p)
+{
+	const struct lni_peer *peer = atomic_load_explicit(&(*p)->peer, memory_order_acquire);
+	struct lni_pni *o;
+
+	for (unsigned i = 0; i < peer->nnids; i++) {
+		if (!lni_net_is_local(n, lnet_nid_net(&peer->nids[i])))
+			continue;
+		if (lni_home(n, &peer->nids[i]) != (*p)->loop)
+			continue;
+		if (lni_pni_get(n, &peer->nids[i], LNET_PID_LUSTRE, true, &o))
+			continue;
+		lni_pni_put(*p);
+		*p = o;
+		return 0;
+	}
+	return -EHOSTUNREACH;
+}
+
+int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
+	const struct lnet_nid *source, struct lni_rail **rail)
+{
+	struct lni_ni *ni = NULL;
+	struct lni_pni *p;
+	bool mine = lni_ni_by_nid(n, nid) && !(pid & LNET_PID_USERFLAG);
+	int rc;
+
+	if (!lnet_nid_is_any(source) && !lni_ni_by_nid(n, source))
+		return -EHOSTUNREACH;
+	rc = lni_pni_get(n, nid, pid, mine || lni_net_is_local(n, lnet_nid_net(nid)), &p);
+	if (rc)
+		return rc == -ENOENT ? -EHOSTUNREACH : rc;
+	if (mine) {
+		ni = n->net->lo;
+	} else {
+		ni = best_ni(n, p, source);
+		if (!ni && lnet_nid_is_any(source) && !other_nid(n, &p))
+			ni = best_ni(n, p, source);
+	}
+	if (!ni) {
+		lni_pni_put(p);
+		return -EHOSTUNREACH;
+	}
+	rc = lni_rail_get(p, ni, rail);
+	lni_pni_put(p);
+	if (!rc)
+		lni_share_of(*rail)->seq++;
+	return rc;
+}
