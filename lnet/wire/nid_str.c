@@ -15,6 +15,7 @@
 #include "lnet/wire/bytes.h"
 #include "lnet/wire/nid_str.h"
 #include "lnet/wire/perr.h"
+#include "lnet/wire/text.h"
 
 #define ANY_TEXT "<?>"
 
@@ -258,17 +259,6 @@ int lni_ip6_parse_at(
 	return 0;
 }
 
-static int hex_value(char c)
-{
-	if (is_dec(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* 1 to 8 digits without a leading zero: 4-byte address; exactly 32: 16-byte address. */
 static int parse_hex_addr(
         const char *s, size_t len, struct lnet_nid *nid, struct lnet_parse_err *err)
@@ -276,13 +266,13 @@ static int parse_hex_addr(
 	uint32_t v = 0;
 
 	for (size_t i = 0; i < len; i++)
-		if (hex_value(s[i]) < 0)
+		if (lni_hex_value(s[i]) < 0)
 			return lni_perr_found(err, s, len, i, "address must be hexadecimal");
 	if (len == 32) {
 		nid->size = 12;
 		for (size_t i = 0; i < 16; i++)
-			nid->addr[i] =
-			        (uint8_t)(hex_value(s[2 * i]) << 4 | hex_value(s[2 * i + 1]));
+			nid->addr[i] = (uint8_t)(lni_hex_value(s[2 * i]) << 4 |
+			                         lni_hex_value(s[2 * i + 1]));
 		return 0;
 	}
 	if (len == 0 || len > 8)
@@ -290,7 +280,7 @@ static int parse_hex_addr(
 	if (len > 1 && s[0] == '0')
 		return lni_perr(err, 0, "address has a leading zero");
 	for (size_t i = 0; i < len; i++)
-		v = v << 4 | (uint32_t)hex_value(s[i]);
+		v = v << 4 | (uint32_t)lni_hex_value(s[i]);
 	put_be32(nid->addr, v);
 	return 0;
 }
@@ -303,10 +293,10 @@ int lni_num_parse_at(
 
 	if (len - p < 2 || s[p] != '0' || (s[p + 1] != 'x' && s[p + 1] != 'X'))
 		return lni_parse_dec(s, len, pos, UINT32_MAX, "address", out, err);
-	for (p = start; p < len && hex_value(s[p]) >= 0; p++) {
+	for (p = start; p < len && lni_hex_value(s[p]) >= 0; p++) {
 		if (p - start >= 8)
 			return lni_perr(err, *pos, "address is above 0xffffffff");
-		v = v << 4 | (uint32_t)hex_value(s[p]);
+		v = v << 4 | (uint32_t)lni_hex_value(s[p]);
 	}
 	if (p == start)
 		return lni_perr_found(err, s, len, p, "hexadecimal digits expected");
