@@ -216,7 +216,7 @@ static const char **copy_texts(struct lnc_arena *mem, const char **from, unsigne
 	return v;
 }
 
-static void copy_rule(struct lnc_arena *mem, struct lnc_rule *to, const struct lnc_rule *from)
+void lnc_copy_rule(struct lnc_arena *mem, struct lnc_rule *to, const struct lnc_rule *from)
 {
 	*to = *from;
 	to->ifs = copy_texts(mem, from->ifs, from->nifs);
@@ -248,7 +248,7 @@ static void dup_lists(struct lnc_conf *d, const struct lnc_conf *c)
 		lnc_copy_net(mem, &d->net[i], &c->net[i]);
 	d->rule = copy(mem, c->rule, c->nrule, sizeof(*d->rule));
 	for (unsigned i = 0; d->rule && i < c->nrule; i++)
-		copy_rule(mem, &d->rule[i], &c->rule[i]);
+		lnc_copy_rule(mem, &d->rule[i], &c->rule[i]);
 	d->peer = copy(mem, c->peer, c->npeer, sizeof(*d->peer));
 	for (unsigned i = 0; d->peer && i < c->npeer; i++)
 		lnc_copy_peer(mem, &d->peer[i], &c->peer[i]);

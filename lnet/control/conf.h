@@ -217,12 +217,16 @@ void lnc_export_accept(struct lnc_node *map, enum lnet_accept accept, const stru
  * add: nets, NIs, peers, peer NIDs, routes and UDSP rules are added, single values replaced. An NI,
  * route or peer that is there already with the same values is no error (a notice); with other
  * values: an NI's LNET_TUN_RUNTIME tunables and a peer's Multi-Rail are changed, everything else is
- * -EEXIST. What the change leaves unset stays as it is. del: `net` with NIs: these NIs; without:
- * the whole net. `peer`: the NIDs listed; the whole peer when there are none or the primary is
- * among them; -EBUSY for a gateway whose routes stay. `route`: net and gateway. `udsp`: by its
- * criteria, else by idx. `routing`: off. `global`, `numa`, `selftest`, `control`, `log`: each key
- * given becomes unset. `buffers`, `ip2nets`: nothing. What is not there: -ENOENT. The result has
- * passed lnc_conf_check(). On error nothing is made.
+ * -EEXIST. What the change leaves unset stays as it is.
+ *
+ * del: `net` with NIs: these NIs; without: the whole net. `peer`: the NIDs listed; the whole peer
+ * when there are none or the primary is among them; -EBUSY for a gateway whose routes stay.
+ * `route`: net and gateway. `udsp`: by its criteria, else by idx. `routing`, `buffers`, `global`,
+ * `numa`, `selftest`, `control`, `log`: each key given becomes unset. `ip2nets`: nothing. What is
+ * not there: -ENOENT, but a single value that is unset already is no error. Deleting what
+ * lnc_conf_export() wrote of a configuration without ip2nets gives the empty one.
+ *
+ * The result has passed lnc_conf_check(). On error nothing is made.
  */
 int lnc_conf_add(const struct lnc_conf *base, const struct lnc_conf *change,
         const struct lnc_schema *s, struct lnc_conf **out, struct lnc_errs *errs);

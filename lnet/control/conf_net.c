@@ -474,7 +474,7 @@ static void k_ranges(struct lnc_rd *r, const struct lnc_node *v, void *obj)
 		lnc_rd_err(r, v, -EINVAL, "an empty list of ranges");
 }
 
-static void check_rule(struct lnc_rd *r, const struct item *it)
+static void check_rule(struct lnc_rd *r, struct item *it)
 {
 	char name[16], cpts[LNC_CPT_STR_MAX];
 	struct lnc_err err;
@@ -484,7 +484,7 @@ static void check_rule(struct lnc_rd *r, const struct item *it)
 			lnc_rd_errof(r, it->if_at[i], &err);
 	}
 	for (unsigned i = 0; i < it->nranges; i++)
-		lnc_rd_addr_range(r, it->range_at[i]);
+		it->ranges[i] = lnc_rd_addr_range(r, it->range_at[i]);
 	if (!lnet_net_is_ip(it->net) && it->nranges)
 		lnc_rd_err(r, it->net_at, -EINVAL,
 		        "net '%.40s' has no IP addresses that a range could match",

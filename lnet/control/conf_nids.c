@@ -2,6 +2,7 @@
 /* NIDs, ranges of NIDs and address ranges in the configuration. */
 #include "lnet/control/conf_priv.h"
 #include "lnet/control/resolve.h"
+#include "lnet/wire/range.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,37 +45,77 @@ int lnc_rd_nid(struct lnc_rd *r, const struct lnc_node *v, struct lnet_nid *out)
 	return 0;
 }
 
-int lnc_rd_nids(struct lnc_rd *r, const struct lnc_node *v, unsigned max, struct lnet_nid **out, unsigned *n)
+int lnc_rd_nids(struct lnc_rd *r, const struct lnc_node *v, unsigned max, struct lnet_nid **out,
+        unsigned *n)
 {
-	struct lnet_nid nid;
-	int rc = lnc_rd_nid(r, v, &nid);
+	struct lni_ranges *ranges = NULL;
+	struct lnet_parse_err pe;
+	struct lnet_nid one;
+	size_t count = 1;
+	int rc = 0;
 
-	(void)max;
-	if (rc)
-		return rc;
-	*out = lnc_arena_alloc(&r->c->mem, sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	**out = nid;
-	*n = 1;
-	return 0;
+	if (!strpbrk(v->text, "[*")) {
+		rc = lnc_rd_nid(r, v, &one);
+		if (rc)
+			return rc;
+	} else {
+		rc = lni_range_parse(v->text, v->len, 0, &ranges, &pe);
+		if (!rc)
+			rc = lni_range_expand(ranges, NULL, max, &count, &pe);
+		if (rc)
+			lnc_rd_range_err(r, v, rc, &pe);
+	}
+	if (!rc) {
+		*out = lnc_arena_alloc(&r->c->mem, count * sizeof(**out));
+		rc = *out ? 0 : -ENOMEM;
+	}
+	if (!rc && ranges)
+		rc = lni_range_expand(ranges, *out, max, &count, &pe);
+	else if (!rc)
+		**out = one;
+	*n = (unsigned)count;
+	lni_range_free(ranges);
+	return rc;
 }
 
-void lnc_rd_addr_range(struct lnc_rd *r, const struct lnc_node *v)
+/* -ENOMEM becomes the arena's, so that it is reported once. */
+void lnc_rd_range_err(
+        struct lnc_rd *r, const struct lnc_node *v, int rc, const struct lnet_parse_err *pe)
 {
-	struct lnet_cidr c;
-	struct lnc_err err;
+	if (rc == -ENOMEM)
+		r->c->mem.failed = true;
+	else
+		lnc_rd_err(r, v, rc, "Invalid range '%.80s': %s at character %zu", v->text, pe->msg,
+		        pe->pos + 1);
+}
 
-	if (lnc_cidr_parse(v->text, &c, &err))
-		lnc_rd_errof(r, v, &err);
+/* Canonical text of a range, or NULL after an error. */
+static const char *canonical(struct lnc_rd *r, const struct lnc_node *v, unsigned flags)
+{
+	struct lni_ranges *ranges;
+	struct lnet_parse_err pe;
+	size_t len;
+	char *text;
+	int rc = lni_range_parse(v->text, v->len, flags, &ranges, &pe);
+
+	if (rc) {
+		lnc_rd_range_err(r, v, rc, &pe);
+		return NULL;
+	}
+	len = lni_range_print(ranges, ' ', NULL, 0);
+	text = lnc_arena_alloc(&r->c->mem, len + 1);
+	if (text)
+		lni_range_print(ranges, ' ', text, len + 1);
+	lni_range_free(ranges);
+	return text;
+}
+
+const char *lnc_rd_addr_range(struct lnc_rd *r, const struct lnc_node *v)
+{
+	return canonical(r, v, LNC_ADDR_RANGE);
 }
 
 void lnc_rd_udsp_match(struct lnc_rd *r, const struct lnc_node *v, const char **out)
 {
-	struct lnet_nid nid;
-	lnet_net_t net;
-
-	if (lnet_net_parse(v->text, v->len, &net, NULL) && lnc_rd_nid(r, v, &nid))
-		return;
-	*out = v->text;
+	*out = canonical(r, v, LNI_RANGE_STAR | LNI_RANGE_NET);
 }

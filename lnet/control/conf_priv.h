@@ -95,8 +95,12 @@ void lnc_rd_lnd(struct lnc_rd *r, const struct lnc_node *map, lnet_net_t net, st
 void lnc_rd_cpts(struct lnc_rd *r, const struct lnc_node *v, const char **out);
 /* A net, a NID or a range of NIDs, in canonical text. */
 void lnc_rd_udsp_match(struct lnc_rd *r, const struct lnc_node *v, const char **out);
-/* An entry of `ip-range`: complains when it is none. */
-void lnc_rd_addr_range(struct lnc_rd *r, const struct lnc_node *v);
+/* An entry of `ip-range`: canonical text, or NULL after a complaint. */
+const char *lnc_rd_addr_range(struct lnc_rd *r, const struct lnc_node *v);
+void lnc_rd_range_err(
+        struct lnc_rd *r, const struct lnc_node *v, int rc, const struct lnet_parse_err *pe);
+/* How an `ip-range` is read: an octet may be '*'; no net. */
+#define LNC_ADDR_RANGE (LNI_RANGE_STAR | LNI_RANGE_NO_NET)
 /* `interfaces:` as written, in order. */
 void lnc_rd_list(struct lnc_rd *r, const struct lnc_node *map, unsigned max, const char ***out,
         const struct lnc_node ***at, unsigned *n);
@@ -132,9 +136,40 @@ struct lnc_net *lnc_net_find(struct lnc_conf *c, lnet_net_t net);
 int lnc_check(
         const struct lnc_conf *c, const struct lnc_schema *s, bool given, struct lnc_errs *errs);
 
+/* ---- merging --------------------------------------------------------------------------------- */
+
+struct lnc_mg {
+	struct lnc_conf *c;
+	const struct lnc_schema *s;
+	struct lnc_errs *errs;
+	int rc;
+};
+#define LNC_NI_NAME_MAX (LNET_NIDSTR_MAX + 20)
+int lnc_mg_err(struct lnc_mg *m, const struct lnc_pos *pos, int code, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+int lnc_mg_end(struct lnc_mg *m, struct lnc_conf **out);
+bool lnc_ni_same(const struct lnc_ni *a, const struct lnc_ni *b);
+const char *lnc_ni_name(
+        const struct lnc_net *net, const struct lnc_ni *ni, char buf[LNC_NI_NAME_MAX]);
+void lnc_udsp_number(struct lnc_conf *c);
+void lnc_forget_pos(struct lnc_conf *c);
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+struct lnc_diff_lists {
+	const struct lnc_conf *from, *to;
+	struct lnc_steps *out;
+	unsigned *cap;
+	struct lnc_arena *mem; /* for the time of the comparison */
+};
+/* Rules, routes and peers that go; or peers and routes that come. */
+void lnc_diff_lists(struct lnc_diff_lists *d, bool add);
+void lnc_diff_udsp_add(struct lnc_diff_lists *d);
+
 /* Deep copies into mem. */
 void lnc_copy_ni(struct lnc_arena *mem, struct lnc_ni *to, const struct lnc_ni *from);
 void lnc_copy_net(struct lnc_arena *mem, struct lnc_net *to, const struct lnc_net *from);
+void lnc_copy_rule(struct lnc_arena *mem, struct lnc_rule *to, const struct lnc_rule *from);
 void lnc_copy_peer(struct lnc_arena *mem, struct lnc_peer *to, const struct lnc_peer *from);
 void lnc_copy_udsp(struct lnc_arena *mem, struct lnc_udsp *to, const struct lnc_udsp *from);
 void lnc_copy_tun(struct lnc_arena *mem, struct lnc_tun *to, const struct lnc_tun *from);

@@ -6,4 +6,6 @@ core_srcs += lnet/control/arena.c lnet/control/err.c lnet/control/scalar.c \
 	lnet/control/conf.c lnet/control/conf_util.c lnet/control/conf_read.c \
 	lnet/control/conf_net.c lnet/control/conf_peer.c lnet/control/conf_nids.c \
 	lnet/control/conf_check.c lnet/control/conf_export.c \
+	lnet/control/conf_merge.c lnet/control/conf_del.c lnet/control/conf_diff.c \
+	lnet/control/conf_diff_lists.c lnet/control/ip2nets.c lnet/control/ifaces.c \
 	lnet/control/resolve.c lnet/control/file.c
