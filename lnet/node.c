@@ -186,8 +186,10 @@ static void fill_upcalls(struct lnet *n)
 /* Every layer is gone, or was never there. */
 static void free_node(struct lnet *n)
 {
-	for (unsigned i = 0; i < n->nloops; i++)
+	for (unsigned i = 0; i < n->nloops; i++) {
 		lni_loop_stop(n->loops[i]);
+		lni_loop_turn(n->loops[i], 0); /* peer events that were still queued */
+	}
 	lni_net_close(n);
 	lni_ping_close(n);
 	lni_msgs_close(n);
@@ -220,16 +222,24 @@ static int open_layers(struct lnet *n)
 	return rc;
 }
 
+/* Every handler that was due has run, and nothing is under way. */
+static bool quiet(void *arg)
+{
+	struct lnet *n = arg;
+
+	return lni_msgs_idle(n) && atomic_load(&n->ptl->mds) == 0 && atomic_load(&n->ptl->mes) == 0;
+}
+
 static void shut(struct lnet *n)
 {
 	lni_ping_stop(n);
 	lni_msgs_stop(n);
 	lni_ptl_stop(n);
 	if (n->msgs)
-		lni_wait(n, lni_msgs_idle, n, lnet_now(n) + ABORT_NS);
+		lni_wait(n, quiet, n, lnet_now(n) + ABORT_NS);
 	lni_net_stop(n);
 	if (n->msgs)
-		lni_wait(n, lni_msgs_idle, n, UINT64_MAX);
+		lni_wait(n, quiet, n, UINT64_MAX);
 }
 
 int lnet_open(const struct lnet_opts *o, struct lnet **out)
@@ -259,6 +269,8 @@ int lnet_open(const struct lnet_opts *o, struct lnet **out)
 		atomic_store(&n->closing, true);
 		if (n->net)
 			shut(n);
+		if (n->nloops == n->opts.loops)
+			lni_wait(n, lni_grace_idle, n, UINT64_MAX);
 		free_node(n);
 		return rc;
 	}
@@ -289,6 +301,7 @@ int lnet_close(struct lnet *n, uint64_t deadline)
 	shut(n);
 	/* calls that were inside end now, since what they waited for has ended */
 	lni_wait(n, no_users, n, UINT64_MAX);
+	lni_wait(n, lni_grace_idle, n, UINT64_MAX);
 	free_node(n);
 	return rc;
 }

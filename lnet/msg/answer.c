@@ -99,6 +99,7 @@ void lni_reply_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, 
 	op->land_len = h->payload_length;
 	rx->core = &op->landing;
 	lni_rail_hold(r);
+	op->landing.rail = r;
 	rc = r->ni->d.node->lnd->recv(rx, &dst);
 	if (rc < 0)
 		r->ni->d.node->lnd->discard(rx);

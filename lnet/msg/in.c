@@ -148,7 +148,7 @@ static void receive(struct lni_in *in, struct lnet_rx *rx)
 		.mlen = in->hit.mlength};
 	int rc;
 
-	in->land = (struct lni_land){LNI_LAND_IN, rx};
+	in->land = (struct lni_land){LNI_LAND_IN, rx, NULL};
 	rx->core = &in->land;
 	rc = lnd->recv(rx, &dst);
 	if (rc == 0)
@@ -243,7 +243,7 @@ static bool park(struct lnet *n, struct lni_in *in, struct lnet_rx *rx)
 	in->parked = p;
 	in->park_iov = (struct iovec){p->data, len};
 	dst.iov = &in->park_iov;
-	in->land = (struct lni_land){LNI_LAND_PARK, rx};
+	in->land = (struct lni_land){LNI_LAND_PARK, rx, NULL};
 	rx->core = &in->land;
 	lni_ctr(n, in->rail->d.loop)->parked++;
 	rc = lnd->recv(rx, &dst);

@@ -23,6 +23,7 @@ enum lni_land_kind { LNI_LAND_OP = 1, LNI_LAND_IN, LNI_LAND_PARK };
 struct lni_land {
 	enum lni_land_kind kind;
 	struct lnet_rx *rx;
+	struct lni_rail *rail; /* of an op: with a reference */
 };
 
 struct lni_op {
@@ -111,6 +112,7 @@ int lni_op_go(struct lni_op *op);
 /* op_end.c; on op->loop. */
 void lni_op_end(struct lni_op *op, int status, enum lnet_hstatus hs);
 void lni_op_free(struct lni_op *op);
+void lni_op_release_use(struct lni_use *u);
 void lni_op_run_unlink(struct lnet_work *w);
 void lni_op_timer(struct lnet_timer *t);
 void lni_op_tx_done(struct lni_op *op, int status, enum lnet_hstatus hs);

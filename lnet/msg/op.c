@@ -18,11 +18,6 @@ void lnet_op_args_init(struct lnet_op_args *a, size_t size)
 	a->md_whole = true;
 }
 
-static void put_use(struct lni_use *u)
-{
-	(void)u; /* its op is freed by lni_op_free() */
-}
-
 static int bind_memory(struct lni_op *op, const struct lnet_op_args *a)
 {
 	uint64_t total = 0;
@@ -39,7 +34,7 @@ static int bind_memory(struct lni_op *op, const struct lnet_op_args *a)
 		op->user = md->user;
 		op->use.loop = op->loop;
 		op->use.cancel = lni_op_cancel_use;
-		op->use.release = put_use;
+		op->use.release = lni_op_release_use;
 		total = md->length;
 		rc = md->lock == &op->n->ptl->free_lock ? lni_md_use(md, &op->use) : -EINVAL;
 		lni_md_put(md);

@@ -7,18 +7,29 @@
 
 #include "lnet/msg/msg.h"
 
-void lni_op_free(struct lni_op *op)
+static void free_now(struct lni_op *op)
 {
 	struct lni_msgs_loop *t = &op->n->msgs->pl[lni_loop_index(op->loop)];
 
 	if (op->rail)
 		lni_rail_put(op->rail);
-	if (op->use.md)
-		lni_use_release(&op->use);
 	if (!op->use.md && op->iov != &op->one)
 		free(op->iov);
 	free(op);
 	atomic_fetch_sub(&t->nops, 1);
+}
+
+void lni_op_release_use(struct lni_use *u)
+{
+	free_now(lni_container(u, struct lni_op, use));
+}
+
+void lni_op_free(struct lni_op *op)
+{
+	if (op->use.md)
+		lni_use_release(&op->use); /* a cancel may still be on its way to it */
+	else
+		free_now(op);
 }
 
 static void fill_event(struct lni_op *op, enum lnet_event_type type)
@@ -107,9 +118,10 @@ static void count_end(struct lni_op *op)
 /* The payload stopped touching our memory; told on the operation's loop. */
 static void landing_over(struct lni_op *op)
 {
-	struct lni_rail *r = lni_rail_of(op->landing.rx->rail);
+	struct lni_rail *r = op->landing.rail;
 
 	op->landing.rx = NULL;
+	op->landing.rail = NULL;
 	lni_rail_put(r);
 }
 
@@ -161,10 +173,10 @@ static void recall(struct lni_op *op)
 	struct lnet_rx *rx = op->landing.rx;
 
 	lni_ctr(op->n, op->loop)->redirects++;
-	if (rx->rail->loop != op->loop) {
+	if (op->landing.rail->d.loop != op->loop) {
 		lni_op_pin(op);
 		lnet_work_init(&op->work, recall_there, op);
-		lnet_loop_post(rx->rail->loop, &op->work);
+		lnet_loop_post(op->landing.rail->d.loop, &op->work);
 		return;
 	}
 	if (rx->rail->ni->node->lnd->redirect(rx) == 1) {
@@ -227,7 +239,7 @@ void lni_op_tx_done(struct lni_op *op, int status, enum lnet_hstatus hs)
 
 void lni_op_landed(struct lni_op *op, int status, enum lnet_hstatus hs)
 {
-	struct lnet_loop *here = op->landing.rx->rail->loop;
+	struct lnet_loop *here = op->landing.rail->d.loop; /* the rx is gone when recv() ended at once */
 	uint64_t took = lnet_loop_now(here) - op->tx.started;
 
 	if (here != op->loop) {

@@ -373,6 +373,11 @@ void lni_up_rail_closed(struct lnet_rail *d)
 		return;
 	}
 	r->closing = r->closed = true;
+	if (r->up) {
+		r->up = false;
+		r->pni->nup--;
+		lni_rail_put(r); /* that of a connected rail */
+	}
 	lni_rail_put(r); /* the list's */
 }
 

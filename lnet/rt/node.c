@@ -69,7 +69,15 @@ static void grace_step(struct lnet_work *w)
 		return;
 	}
 	g->fn(g->arg);
+	atomic_fetch_sub(&g->n->graces, 1);
 	free(g);
+}
+
+bool lni_grace_idle(void *arg)
+{
+	struct lnet *n = arg;
+
+	return atomic_load(&n->graces) == 0 && !atomic_load(&n->kicked);
 }
 
 int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg)
@@ -78,6 +86,7 @@ int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg)
 
 	if (!g)
 		return -ENOMEM;
+	atomic_fetch_add(&n->graces, 1);
 	*g = (struct grace){.n = n, .next = 1, .fn = fn, .arg = arg};
 	lnet_work_init(&g->work, grace_step, g);
 	lnet_loop_post(n->loops[0], &g->work);

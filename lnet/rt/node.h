@@ -55,6 +55,7 @@ struct lnet {
 	_Atomic uint32_t waiters; /* threads in lni_wait() */
 	struct lnet_work kick;	  /* posted to the first loop */
 	_Atomic bool kicked;
+	_Atomic unsigned graces; /* lni_grace() calls that have not run */
 
 	_Atomic uint32_t users;	 /* calls under way */
 	_Atomic bool closing;	 /* no new work */
@@ -118,6 +119,7 @@ int lni_each_loop(struct lnet *n, int (*fn)(void *arg, struct lnet_loop *l), voi
  * accepted (the caller keeps the memory).
  */
 int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg);
+bool lni_grace_idle(void *n); /* none is under way */
 
 /* Wait until done(arg); every loop makes progress meanwhile, in poll mode too. 0, -ETIMEDOUT, -EDEADLK. */
 int lni_wait(struct lnet *n, bool (*done)(void *), void *arg, uint64_t deadline);
