@@ -1,0 +1,1 @@
+conformance_drivers := lo lo-rdma tcp

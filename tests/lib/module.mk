@@ -1,0 +1,1 @@
+testlib_srcs += $(wildcard tests/lib/*.c)
