@@ -49,10 +49,10 @@ const struct lnet_tunable *lnc_health_tunable(void);   /* 0..1000 */
 /*
  * CPT list: "[0,1]", "[0-3]", "[0-6/2]", "0,1". Canonical text ("[0,1,4-6]") goes to out, the list
  * itself to cpts (sorted, without repetition) when it is not NULL. -EINVAL: empty, reversed, stride
- * 0; -ERANGE: above LNC_CPT_MAX; -E2BIG: the canonical text does not fit.
+ * 0, above LNC_CPT_MAX; -E2BIG: the text or the canonical text is too long; -ENOMEM.
  */
-#define LNC_CPT_MAX     1023u
-#define LNC_CPT_STR_MAX 4096u
+#define LNC_CPT_MAX     255u
+#define LNC_CPT_STR_MAX 1024u
 struct lnc_cpts {
 	uint64_t bit[(LNC_CPT_MAX + 1) / 64];
 };

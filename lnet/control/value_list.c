@@ -1,127 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Values with a grammar of their own: CPT lists, address blocks, interface names. */
 #include "lnet/control/value.h"
+#include "lnet/wire/cptlist.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+_Static_assert(LNC_CPT_MAX + 1 == LNI_CPT_MAX && sizeof(struct lnc_cpts) == sizeof(struct lni_cpts),
+        "one kind of CPT list");
 
 /* ---- CPT lists ------------------------------------------------------------------------------ */
 
-struct scan {
-	const char *s;
-	size_t len, pos;
-};
-
-static bool eat(struct scan *c, char ch)
+static int bad_cpts(
+        const char *text, size_t len, int rc, const struct lnet_parse_err *pe, struct lnc_err *err)
 {
-	if (c->pos == c->len || c->s[c->pos] != ch)
-		return false;
-	c->pos++;
-	return true;
+	if (rc == -ENOMEM)
+		return lnc_err_set(err, rc, "out of memory");
+	return lnc_err_set(err, rc,
+	        "Unable to parse CPT '%.*s': %s at character %zu (CPTs are 0..%u)",
+	        len > 60 ? 60 : (int)len, text, pe->msg, pe->pos + 1, LNC_CPT_MAX);
 }
 
-/* 0, -EINVAL no number there, -ERANGE above LNC_CPT_MAX. */
-static int number(struct scan *c, unsigned *out)
+/* Without brackets: "0,1", as in a command line. */
+static int bare_cpts(const char *text, size_t len, struct lni_cpts *out, struct lnet_parse_err *pe)
 {
-	size_t start = c->pos;
-	unsigned v = 0;
+	char *p = malloc(len + 3);
+	int rc;
 
-	for (; c->pos < c->len && c->s[c->pos] >= '0' && c->s[c->pos] <= '9'; c->pos++) {
-		v = v * 10 + (unsigned)(c->s[c->pos] - '0');
-		if (v > LNC_CPT_MAX)
-			return -ERANGE;
-	}
-	if (c->pos == start || (c->s[start] == '0' && c->pos - start > 1))
-		return -EINVAL;
-	*out = v;
-	return 0;
-}
-
-static const char *cpt_item(struct scan *c, struct lnc_cpts *set, int *rc)
-{
-	unsigned lo, hi, step = 1;
-
-	*rc = number(c, &lo);
-	hi = lo;
-	if (!*rc && eat(c, '-')) {
-		*rc = number(c, &hi);
-		if (!*rc && eat(c, '/'))
-			*rc = number(c, &step);
-	}
-	if (*rc == -ERANGE)
-		return "a number above the highest CPT";
-	if (*rc)
-		return "a number is expected";
-	*rc = -EINVAL;
-	if (hi < lo)
-		return "a reversed range";
-	if (!step)
-		return "a stride of 0";
-	*rc = 0;
-	for (; lo <= hi; lo += step)
-		set->bit[lo / 64] |= UINT64_C(1) << (lo % 64);
-	return NULL;
-}
-
-static bool has(const struct lnc_cpts *c, unsigned i)
-{
-	return i <= LNC_CPT_MAX && (c->bit[i / 64] >> (i % 64) & 1);
-}
-
-/* "[0,1,4-6]": runs of three and more as ranges. */
-static int cpts_str(const struct lnc_cpts *c, char *out, size_t size)
-{
-	size_t at = 0;
-
-	for (unsigned i = 0; i <= LNC_CPT_MAX; i++) {
-		unsigned last = i;
-		int w;
-
-		if (!has(c, i))
-			continue;
-		while (has(c, last + 1))
-			last++;
-		if (last - i >= 2)
-			w = snprintf(out + at, size - at, "%c%u-%u", at ? ',' : '[', i, last);
-		else
-			w = snprintf(out + at, size - at, "%c%u", at ? ',' : '[', last = i);
-		if (w < 0 || (size_t)w >= size - at)
-			return -E2BIG;
-		at += (size_t)w;
-		i = last;
-	}
-	if (size - at < 2)
-		return -E2BIG;
-	memcpy(out + at, "]", 2);
-	return 0;
+	if (!p)
+		return -ENOMEM;
+	snprintf(p, len + 3, "[%.*s]", (int)len, text);
+	rc = lni_cpts_parse(p, len + 2, out, pe);
+	free(p);
+	if (rc == -EINVAL && pe->pos)
+		pe->pos--;
+	return rc;
 }
 
 int lnc_cpts_parse(const char *text, size_t len, struct lnc_cpts *cpts, char *out, size_t size,
         struct lnc_err *err)
 {
-	struct scan c = {text, len, 0};
-	bool bracket = eat(&c, '[');
-	struct lnc_cpts set = {{0}};
-	const char *why = NULL;
-	int rc = 0;
+	struct lnet_parse_err pe = {0, ""};
+	struct lni_cpts set;
+	int rc;
 
-	do {
-		why = cpt_item(&c, &set, &rc);
-	} while (!why && eat(&c, ','));
-	if (!why && ((bracket && !eat(&c, ']')) || c.pos != len)) {
-		why = bracket ? "',' or ']' is expected" : "',' is expected";
-		rc = -EINVAL;
-	}
-	if (why)
-		return lnc_err_set(err, rc,
-		        "Unable to parse CPT '%.*s': %s at character %zu (CPTs are 0..%u)",
-		        len > 60 ? 60 : (int)len, text, why, c.pos + 1, LNC_CPT_MAX);
-	if (size && cpts_str(&set, out, size))
+	if (len > LNC_CPT_STR_MAX)
+		return lnc_err_set(
+		        err, -E2BIG, "CPT list longer than %u characters", LNC_CPT_STR_MAX);
+	if (len && text[0] == '[')
+		rc = lni_cpts_parse(text, len, &set, &pe);
+	else
+		rc = bare_cpts(text, len, &set, &pe);
+	if (rc)
+		return bad_cpts(text, len, rc, &pe, err);
+	if (size && lni_cpts_print(&set, out, size) >= size)
 		return lnc_err_set(err, -E2BIG, "CPT list longer than %zu characters", size - 1);
 	if (cpts)
-		*cpts = set;
+		memcpy(cpts->bit, set.bits, sizeof(cpts->bit));
 	return 0;
 }
 
@@ -194,37 +132,26 @@ bool lnc_cidr_has(const struct lnet_cidr *c, const void *addr, size_t len)
 
 /* ---- interface names ------------------------------------------------------------------------ */
 
-static const char *bad_name(const char *s, size_t n)
-{
-	if (!n)
-		return "no name";
-	if (n > 15)
-		return "longer than 15 characters";
-	if ((n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
-		return "not a name";
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)s[i] <= ' ' || s[i] == 0x7f || strchr("/,()", s[i]))
-			return "a character that no interface name has";
-	}
-	return NULL;
-}
-
 int lnc_ifname_parse(const char *text, char name[16], char *cpts, size_t size, struct lnc_err *err)
 {
-	size_t n = strcspn(text, "["), len = strlen(text);
-	const char *why = bad_name(text, n);
-	int rc;
+	size_t len = strlen(text), pos = 0;
+	struct lnet_parse_err pe = {0, ""};
+	struct lni_ifspec spec;
+	int rc = lni_ifspec_parse_at(text, len, &pos, &spec, &pe);
 
-	if (why)
-		return lnc_err_set(err, -EINVAL, "invalid interface '%.40s': %s", text, why);
-	if (n < len) {
-		rc = lnc_cpts_parse(text + n, len - n, NULL, cpts, size, err);
-		if (rc)
-			return rc;
-	} else if (size) {
-		cpts[0] = '\0';
-	}
-	memcpy(name, text, n);
-	name[n] = '\0';
+	if (!rc && (strcmp(spec.name, ".") == 0 || strcmp(spec.name, "..") == 0))
+		return lnc_err_set(err, -EINVAL, "invalid interface '%.40s': not a name", text);
+	if (!rc && pos < len)
+		return lnc_err_set(err, -EINVAL,
+		        "invalid interface '%.40s': the end is expected at character %zu", text,
+		        pos + 1);
+	if (rc == -ENOMEM)
+		return lnc_err_set(err, rc, "out of memory");
+	if (rc)
+		return lnc_err_set(err, rc, "invalid interface '%.40s': %s at character %zu", text,
+		        pe.msg, pe.pos + 1);
+	if (size && lni_cpts_print(&spec.cpts, cpts, size) >= size)
+		return lnc_err_set(err, -E2BIG, "CPT list longer than %zu characters", size - 1);
+	memcpy(name, spec.name, 16);
 	return 0;
 }
