@@ -48,7 +48,9 @@ static struct lnet *start(const char *address)
 /* A handler runs on the thread that drives the loop. */
 static void on_put(const struct lnet_event *ev)
 {
-	printf("server: %s of %u bytes\n", ev->type == LNET_EV_PUT ? "PUT" : "GET", ev->mlength);
+	if (ev->type == LNET_EV_PUT || ev->type == LNET_EV_GET)
+		printf("server: %s of %u bytes\n", ev->type == LNET_EV_PUT ? "PUT" : "GET",
+		        ev->mlength);
 }
 
 static void offer(struct lnet *n, struct iovec *memory)
