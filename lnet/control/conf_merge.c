@@ -69,7 +69,7 @@ static void update_ni(
 	for (unsigned i = 0; i < ask->nlnd; i++) {
 		const struct lnc_tun *x = &ask->lnd[i];
 		const struct lnet_tunable *row = lnc_tunable_find(t, nt, x->name);
-		struct lnc_tun *old = lnc_tun_find(ni->lnd, ni->nlnd, x->name);
+		struct lnc_tun *old = lnc_tun_find(ni->lnd, ni->nlnd, x->name), mine;
 
 		if (old && strcmp(old->text, x->text) == 0)
 			continue;
@@ -80,11 +80,12 @@ static void update_ni(
 			continue;
 		}
 		changed = true;
+		lnc_copy_tun(&m->c->mem, &mine, x);
 		if (old)
-			lnc_copy_tun(&m->c->mem, old, x);
-		else
+			*old = mine;
+		else if (!m->c->mem.failed)
 			ni->lnd = lnc_tun_merge(
-			        &m->c->mem, t, nt, ni->lnd, ni->nlnd, x, 1, &ni->nlnd);
+			        &m->c->mem, t, nt, ni->lnd, ni->nlnd, &mine, 1, &ni->nlnd);
 	}
 	if (!m->rc && !changed)
 		lnc_mg_err(m, &ask->pos, 0, "%s is configured already", name);

@@ -8,6 +8,7 @@
 struct gen {
 	uint64_t x;
 	unsigned nips; /* handed out, so that no address comes twice */
+	bool one_name; /* NIs have a NID or an interface, never both */
 };
 
 static inline unsigned g_below(struct gen *g, unsigned n)
@@ -98,7 +99,7 @@ static inline void g_ni(
 
 	if (nid)
 		lnc_map_add_str(ni, "nid", g_nid(g, net, text, sizeof(text)));
-	if (!nid || g_one_in(g, 2)) {
+	if (!nid || (!g->one_name && g_one_in(g, 2))) {
 		snprintf(text, sizeof(text), "%s%u", odd[g_below(g, 18)], n);
 		lnc_map_add_str(lnc_map_add_map(ni, "interfaces"), "0", text);
 	}
@@ -281,7 +282,7 @@ static inline void g_ours(struct gen *g, struct lnc_node *root)
 /* The text of one configuration. */
 static inline char *g_text(uint64_t seed, bool rules)
 {
-	struct gen g = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1, 0};
+	struct gen g = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1, 0, !rules};
 	struct lnc_doc *d = lnc_doc_new();
 	struct lnc_node *root = lnc_doc_map(d, (enum lnc_style)(1 + seed % 3));
 	char *text;

@@ -176,7 +176,7 @@ static void trees(void **state)
 {
 	(void)state;
 	for (unsigned seed = 1; seed <= CASES; seed++) {
-		struct gen g = {seed * UINT64_C(0x9e3779b97f4a7c15), 0};
+		struct gen g = {seed * UINT64_C(0x9e3779b97f4a7c15), 0, false};
 		struct lnc_doc *d = lnc_doc_new(), *back = NULL;
 		struct lnc_errs e;
 		size_t len;
