@@ -75,9 +75,9 @@ static void end_reading(struct tcp_conn *c, int err)
 	c->peer = NULL;
 	c->in = NULL;
 	c->in_len = 0;
+	c->rx.status = err;
 	tcp_ni_get(c->lane->ni); /* for tcp_conn_free() */
 	if (c->rx.state == TCP_RX_PAYLOAD && c->rx.pending) {
-		c->rx.status = err;
 		tcp_peer_op_end(p, c->rx.stamp);
 		tcp_list_add(&c->lane->rxdone, &c->rlink);
 		tcp_lane_kick(c->lane);

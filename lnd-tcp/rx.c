@@ -116,13 +116,14 @@ static int accept_payload(struct tcp_conn *c)
 	rx->state = TCP_RX_PAYLOAD;
 	rx->parked = false;
 	take(c);
-	if (rx->left) {
+	/* A wrong checksum is told by rx_done(): the destination has been written. */
+	if (rx->left || !checksum_ok(rx)) {
 		rx->pending = true;
 		tcp_peer_op_begin(c->peer, &rx->stamp);
 		rc = 0;
 	} else {
-		rc = finish(c);
-		rc = rc < 0 ? rc : 1;
+		finish(c);
+		rc = 1;
 	}
 	if (parked) {
 		tcp_list_add(&c->lane->resume, &c->rlink);
@@ -135,12 +136,12 @@ int tcp_recv(struct lnet_rx *r, const struct lnet_dst *dst)
 {
 	struct tcp_conn *c = conn_of(r);
 	struct tcp_rx *rx = &c->rx;
-	int rc;
 
 	if (!c->peer) {
-		rc = rx->status;
-		tcp_conn_free(c);
-		return rc;
+		/* The connection died while the core took its time. */
+		tcp_list_add(&c->lane->rxdone, &c->rlink);
+		tcp_lane_kick(c->lane);
+		return 0;
 	}
 	rx->iov0 = rx->iov = dst->iov;
 	rx->off0 = rx->off = dst->offset;
@@ -155,7 +156,6 @@ int tcp_discard(struct lnet_rx *r)
 {
 	struct tcp_conn *c = conn_of(r);
 	struct tcp_rx *rx = &c->rx;
-	int rc;
 
 	if (!c->peer) {
 		tcp_conn_free(c);
@@ -164,8 +164,7 @@ int tcp_discard(struct lnet_rx *r)
 	rx->niov = 0;
 	rx->mlen = 0;
 	rx->want = 0;
-	rc = accept_payload(c);
-	return rc < 0 ? 1 : rc;
+	return accept_payload(c);
 }
 
 int tcp_redirect(struct lnet_rx *r)
