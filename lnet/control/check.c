@@ -11,14 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void number_or_text(struct lnc_node *m, const char *key, const char *text)
+{
+	if (*text && !text[strspn(text, "0123456789")])
+		lnc_map_add_u64(m, key, strtoull(text, NULL, 10));
+	else
+		lnc_map_add_str(m, key, text);
+}
+
 static void add(struct lnc_check *k, const char *name, const char *have, const char *need, bool ok,
         const char *how)
 {
 	struct lnc_node *m = lnc_seq_add_map(k->list);
 
 	lnc_map_add_str(m, "name", name);
-	lnc_map_add_str(m, "have", have);
-	lnc_map_add_str(m, "need", need);
+	number_or_text(m, "have", have);
+	number_or_text(m, "need", need);
 	lnc_map_add_bool(m, "ok", ok);
 	if (ok)
 		return;

@@ -218,13 +218,31 @@ out:
 	return rc;
 }
 
+static bool names_lo(const struct lnc_req *r)
+{
+	const char *net = lnc_req_text(r, "net"), *nids = lnc_req_text(r, "nid");
+	struct lnet_nid v[LNET_PEER_NIDS_MAX];
+	int n = nids ? lnc_nids_expand(nids, v, LNET_PEER_NIDS_MAX, NULL) : 0;
+	lnet_net_t t = 0;
+	bool hit = net && !lnet_net_parse(net, strlen(net), &t, NULL) &&
+	           LNET_NET_TYPE(t) == LNET_LND_LO;
+
+	for (int i = 0; i < n; i++)
+		hit |= v[i].type == LNET_LND_LO;
+	return hit;
+}
+
 static int net_add(struct lnc_ctx *x, const struct lnc_req *r)
 {
+	if (names_lo(r))
+		return lnc_fail(x, "add", "net", -EINVAL, "setting @lo not allowed");
 	return change_nets(x, r, "add", LNC_CHANGE_NEW);
 }
 
 static int net_del(struct lnc_ctx *x, const struct lnc_req *r)
 {
+	if (names_lo(r))
+		return lnc_fail(x, "del", "net", -EINVAL, "setting @lo not allowed");
 	return change_nets(x, r, "del", LNET_CONFIG_DELETE);
 }
 
@@ -456,7 +474,7 @@ static const struct lnc_opt add_opts[] = {
                 .letter = 't',
                 .kind = LNC_A_INT,
                 .min = -1,
-                .max = INT32_MAX,
+                .max = 1000000,
                 .help = "seconds without a sign of life; 0 = never asked, -1 = the driver's"},
         {.name = "peer-credits",
                 .letter = 'c',
@@ -474,7 +492,7 @@ static const struct lnc_opt add_opts[] = {
                 .letter = 'r',
                 .kind = LNC_A_INT,
                 .min = 1,
-                .max = INT32_MAX,
+                .max = 1048576,
                 .help = "messages in flight of the NI"},
         {.name = "cpt", .letter = 's', .kind = LNC_A_CPTS, .help = "CPU partitions"},
         OPT_CPP,

@@ -166,6 +166,7 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	struct show *s = arg;
 	char text[LNET_NIDSTR_MAX];
 	lnet_net_t net = lnet_nid_net(&i->nid);
+	bool lo = lnet_nid_is_lo(&i->nid);
 
 	if ((s->net != LNET_NET_ANY && s->net != net) || (s->nid && !lnet_nid_eq(s->nid, &i->nid)))
 		return 0;
@@ -173,7 +174,7 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	struct lnc_node *ni = lnc_seq_add_map(net_item(s, i));
 	lnc_map_add_str(ni, "nid", lnet_nid_str(&i->nid, text, sizeof(text)));
 	lnc_map_add_str(ni, "status", i->up ? "up" : "down");
-	if (i->ifname[0])
+	if (i->ifname[0] && !lo)
 		lnc_map_add_str(lnc_map_add_map(ni, "interfaces"), "0", i->ifname);
 	if (s->level >= 1)
 		lnc_show_statistics(ni, &i->traffic);
@@ -188,7 +189,8 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	}
 	if (s->level >= 1) {
 		tunables(ni, i);
-		lnd_tunables(ni, i, s->level);
+		if (!lo) /* LNet's has none */
+			lnd_tunables(ni, i, s->level);
 		cpts(ni, s->x->n, i);
 	}
 	if (i->why[0])

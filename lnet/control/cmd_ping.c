@@ -170,8 +170,7 @@ static void show_one(
 			lnc_map_add_str(ni, "status", r->up[i] ? "up" : "down");
 	}
 	if (level >= 1) {
-		lnc_map_add_fmt(p, "rtt_usec", "%llu.%03llu", (unsigned long long)(r->rtt / 1000),
-		        (unsigned long long)(r->rtt % 1000));
+		lnc_map_add_u64(p, "rtt_nsec", r->rtt);
 		lnc_map_add_fmt(p, "features", "0x%x", r->features);
 	}
 }

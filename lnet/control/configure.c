@@ -138,24 +138,40 @@ static int target(const struct lnc_conf *base, const struct lnc_conf *change, un
 	return rc;
 }
 
-static unsigned count_nis(const struct lnc_conf *c)
+/* An NI of the change that the base has already. */
+static bool is_there(const struct lnc_conf *base, lnet_net_t net, const struct lnc_ni *ni)
 {
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < c->nnet; i++)
-		n += c->net[i].nni;
-	return n;
+	for (unsigned n = 0; n < base->nnet; n++)
+		for (unsigned i = 0; base->net[n].net == net && i < base->net[n].nni; i++) {
+			const struct lnc_ni *b = &base->net[n].ni[i];
+			if (lnet_nid_is_any(&ni->nid)
+			                ? ni->ifname && b->ifname && !strcmp(ni->ifname, b->ifname)
+			                : lnet_nid_eq(&ni->nid, &b->nid))
+				return true;
+		}
+	return false;
 }
 
-/* Without a net there is no one that its accept policy could hold for, so a diff does not see it.
- */
-static int all_new(const struct lnc_conf *base, const struct lnc_conf *change,
-        const struct lnc_conf *to, struct lnc_errs *errs)
+static int all_new(
+        const struct lnc_conf *base, const struct lnc_conf *change, struct lnc_errs *errs)
 {
-	if (count_nis(to) == count_nis(base) + count_nis(change))
-		return 0;
-	return lnc_errs_add(
-	        errs, NULL, -EEXIST, "the interface is configured on this network already");
+	char text[LNET_NIDSTR_MAX];
+	int rc = 0;
+
+	for (unsigned n = 0; n < change->nnet; n++)
+		for (unsigned i = 0; i < change->net[n].nni; i++) {
+			const struct lnc_ni *ni = &change->net[n].ni[i];
+			if (!is_there(base, change->net[n].net, ni))
+				continue;
+			if (lnet_nid_is_any(&ni->nid))
+				rc = lnc_errs_add(errs, NULL, -EEXIST,
+				        "interface %s is on network %s already", ni->ifname,
+				        lnet_net_str(change->net[n].net, text, sizeof(text)));
+			else
+				rc = lnc_errs_add(errs, NULL, -EEXIST, "%s is configured already",
+				        lnet_nid_str(&ni->nid, text, sizeof(text)));
+		}
+	return rc;
 }
 
 static int carry_out(struct lnet_control *c, const struct lnc_conf *from, const struct lnc_conf *to,
@@ -191,9 +207,10 @@ int lnc_change(struct lnet_control *c, const struct lnc_conf *change, unsigned f
 	if (rc)
 		return lnc_errs_add(errs, NULL, rc, "%s", strerror(-rc));
 	lnc_schema_of(c, NULL, &h);
-	rc = target(base, change, flags, &h.s, &to, errs);
-	if (!rc && (flags & LNC_CHANGE_NEW))
-		rc = all_new(base, change, to, errs);
+	if (flags & LNC_CHANGE_NEW)
+		rc = all_new(base, change, errs);
+	if (!rc)
+		rc = target(base, change, flags, &h.s, &to, errs);
 	if (!rc) {
 		forgive_discovered(base, to);
 		rc = lnc_conf_diff(base, to, &h.s, &st);

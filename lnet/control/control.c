@@ -49,6 +49,16 @@ int lnet_control_open(struct lnet *n, const struct lnet_control_opts *o, struct 
 	return 0;
 }
 
+/* `control:` of the configuration goes before what the program said. */
+static int listen_now(struct lnet_control *c, char *why, size_t whylen)
+{
+	const struct lnc_extras *e = &c->extras;
+
+	return lnc_server_start(c, e->socket ? e->socket : c->def_path,
+	        e->mode == LNET_UNSET ? c->def_mode : (unsigned)e->mode,
+	        e->group ? e->group : c->def_group, why, whylen);
+}
+
 int lnet_control_listen(struct lnet_control *c, const char *path, unsigned mode, const char *group,
         char *why, size_t whylen)
 {
@@ -66,9 +76,7 @@ int lnet_control_listen(struct lnet_control *c, const char *path, unsigned mode,
 	c->def_path = strdup(path);
 	c->def_group = group ? strdup(group) : NULL;
 	c->def_mode = mode;
-	rc = c->def_path && (!group || c->def_group)
-	             ? lnc_server_start(c, path, mode, group, why, whylen)
-	             : -ENOMEM;
+	rc = c->def_path && (!group || c->def_group) ? listen_now(c, why, whylen) : -ENOMEM;
 	if (rc) {
 		free(c->def_path);
 		free(c->def_group);

@@ -27,7 +27,7 @@ struct reader {
 	uint32_t key_line, key_column;
 	struct anchor anchor[LNC_DOC_ANCHORS_MAX];
 	unsigned nanchors;
-	unsigned nodes, alias_nodes;
+	unsigned nodes, max_nodes, alias_nodes;
 	bool ended;
 };
 
@@ -122,9 +122,9 @@ static int count_node(struct reader *r, const yaml_mark_t *m)
 {
 	char msg[80];
 
-	if (++r->nodes <= LNC_DOC_NODES_MAX)
+	if (++r->nodes <= r->max_nodes)
 		return 0;
-	snprintf(msg, sizeof(msg), "more than %u values in one document", LNC_DOC_NODES_MAX);
+	snprintf(msg, sizeof(msg), "more than %u values in one document", r->max_nodes);
 	return refuse(r, m, -E2BIG, msg);
 }
 
@@ -424,14 +424,15 @@ static int read_events(struct reader *r)
 	return rc ? rc : bad;
 }
 
-int lnc_doc_parse(const char *text, size_t len, struct lnc_doc **out, struct lnc_errs *errs)
+static int parse(const char *text, size_t len, size_t max_bytes, unsigned max_nodes,
+        struct lnc_doc **out, struct lnc_errs *errs)
 {
 	struct reader *r;
 	int rc;
 
-	if (len > LNC_DOC_BYTES_MAX)
+	if (len > max_bytes)
 		return lnc_errs_at(
-		        errs, 0, 0, -E2BIG, "%zu bytes are more than %u", len, LNC_DOC_BYTES_MAX);
+		        errs, 0, 0, -E2BIG, "%zu bytes are more than %zu", len, max_bytes);
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
 		text += 3;
 		len -= 3;
@@ -446,6 +447,7 @@ int lnc_doc_parse(const char *text, size_t len, struct lnc_doc **out, struct lnc
 	r->errs = errs;
 	r->text = text;
 	r->len = len;
+	r->max_nodes = max_nodes;
 	if (r->doc && yaml_parser_initialize(&r->yaml)) {
 		rc = read_events(r);
 		yaml_parser_delete(&r->yaml);
@@ -458,4 +460,14 @@ int lnc_doc_parse(const char *text, size_t len, struct lnc_doc **out, struct lnc
 		*out = r->doc;
 	free(r);
 	return rc;
+}
+
+int lnc_doc_parse(const char *text, size_t len, struct lnc_doc **out, struct lnc_errs *errs)
+{
+	return parse(text, len, LNC_DOC_BYTES_MAX, LNC_DOC_NODES_MAX, out, errs);
+}
+
+int lnc_doc_parse_large(const char *text, size_t len, struct lnc_doc **out, struct lnc_errs *errs)
+{
+	return parse(text, len, LNC_DOC_BYTES_LARGE, LNC_DOC_NODES_LARGE, out, errs);
 }

@@ -176,7 +176,7 @@ int lnc_answer_decode(struct lnc_answer *a, const char *text, size_t len, struct
 
 	memset(a, 0, sizeof(*a));
 	lnc_errs_init(&errs, NULL);
-	rc = lnc_doc_parse(text, len, &a->doc, &errs);
+	rc = lnc_doc_parse_large(text, len, &a->doc, &errs);
 	if (rc)
 		lnc_err_set(err, -EPROTO, "the node's answer cannot be read: %s",
 		        errs.n ? errs.v[0].msg : "no memory");

@@ -148,7 +148,7 @@ static void send_answer(struct slot *k, struct lnc_ctx *x)
 	} else {
 		static const char none[] =
 		        "ulnet: 1\nexit: 1\nerrors:\n  show:\n  - answer:\n"
-		        "    errno: -12\n    descr: \"no memory for the answer\"\n";
+		        "    errno: -12\n    descr: \"the answer is too large; ask for less at a time\"\n";
 		write_all(k, none, sizeof(none) - 1);
 	}
 	free(text);

@@ -52,10 +52,11 @@ void lnet_control_opts_init(struct lnet_control_opts *o, size_t size);
 int lnet_control_open(struct lnet *n, const struct lnet_control_opts *o, struct lnet_control **out);
 
 /*
- * Listen at path (at most 107 bytes). The socket appears there complete, with its mode and group,
- * and accepts connections from that moment. A socket file that nobody listens on is replaced. group
- * may be NULL. -EADDRINUSE somebody listens there; -ENAMETOOLONG; -ENOENT no such group; -EALREADY
- * it listens already; errors of socket, bind, chown, rename. why (may be NULL) gets one sentence.
+ * Listen at path (at most 107 bytes), or where `control:` of the configuration says. The socket
+ * appears there complete, with its mode and group, and accepts connections from that moment. A
+ * socket file that nobody listens on is replaced. group may be NULL. -EADDRINUSE somebody listens
+ * there; -ENAMETOOLONG; -ENOENT no such group; -EALREADY it listens already; errors of socket,
+ * bind, chown, rename. why (may be NULL) gets one sentence.
  */
 int lnet_control_listen(struct lnet_control *c, const char *path, unsigned mode, const char *group,
         char *why, size_t whylen);
