@@ -490,13 +490,14 @@ static int set_tunable(void *arg)
 	k = tun_index(l, a->name);
 	if (k < 0)
 		return -ENOENT;
-	rc = check_tun(&l->tunables[k], a->value, NULL, 0);
+	bool unset = a->value == LNET_UNSET;
+	rc = check_tun(&l->tunables[k], unset ? l->tunables[k].def : a->value, NULL, 0);
 	if (rc)
 		return rc;
 	if (!(l->tunables[k].flags & LNET_TUN_RUNTIME))
 		return -EPERM;
-	ni->d.tunables[k] = a->value;
-	ni->tun_set[k] = true;
+	ni->d.tunables[k] = unset ? l->tunables[k].def : a->value;
+	ni->tun_set[k] = !unset;
 	l->ni_changed(&ni->d);
 	return 0;
 }

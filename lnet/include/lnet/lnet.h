@@ -300,8 +300,8 @@ int lnet_ni_add(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *n
 	size_t whylen);
 /* Waits: what is outstanding on it ends. -ENOENT, -EINVAL for 0@lo. */
 int lnet_ni_del(struct lnet *n, const struct lnet_nid *nid);
-/* Set one driver tunable (LNET_TUN_RUNTIME) of an NI, or health (0..1000). -ENOENT, -EINVAL, -EPERM not
- * changeable while up. */
+/* Set one driver tunable (LNET_TUN_RUNTIME) of an NI, with LNET_UNSET back to its default; or health
+ * (0..1000). -ENOENT, -EINVAL, -EPERM not changeable while up. */
 int lnet_ni_set_tunable(struct lnet *n, const struct lnet_nid *nid, const char *name, int64_t value);
 int lnet_ni_set_health(struct lnet *n, const struct lnet_nid *nid, int health);
 /* Replace accept policy and allow list of all NIs of a net. -ENOENT. */
