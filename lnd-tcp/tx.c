@@ -55,6 +55,8 @@ static struct tcp_conn *choose(struct tcp_peer *p, bool noop, bool nonblk, size_
 	return best;
 }
 
+/* By size alone, as a kernel does it: LNET_TX_SMALL says nothing new of a message below min_bulk,
+ * and a large one in front of control traffic would undo what the flag is for. */
 struct tcp_conn *tcp_choose(struct tcp_peer *p, uint32_t payload)
 {
 	return choose(p, false, false, payload);
@@ -150,7 +152,7 @@ void tcp_tx_dispatch(struct tcp_peer *p)
 	tcp_list_each(l, t, &p->txq)
 	{
 		struct lnet_tx *tx = tcp_tx(l);
-		struct tcp_conn *c = tcp_choose(p, tx->flags & LNET_TX_SMALL ? 0 : tx->len);
+		struct tcp_conn *c = tcp_choose(p, tx->len);
 
 		if (!c)
 			continue;
@@ -209,7 +211,7 @@ int tcp_send(struct lnet_rail *r, struct lnet_tx *tx)
 		return -EINVAL;
 	if (tcp_ni_down(p->lane->ni))
 		return -ENETDOWN;
-	c = tcp_choose(p, tx->flags & LNET_TX_SMALL ? 0 : tx->len);
+	c = tcp_choose(p, tx->len);
 	if (!c) {
 		rc = send_unconnected(p, tx);
 	} else if (!carries(c, tx)) {
