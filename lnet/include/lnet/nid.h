@@ -52,13 +52,13 @@ struct lnet_nid {
 	uint8_t addr[16];
 };
 
-#define LNET_NID_ANY_INIT                                                                          \
-	{                                                                                          \
-		0xff, 0xff, 0xffff,                                                                \
-		{                                                                                  \
-			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,    \
-				0xff, 0xff, 0xff, 0xff                                             \
-		}                                                                                  \
+#define LNET_NID_ANY_INIT                                                                       \
+	{                                                                                       \
+		0xff, 0xff, 0xffff,                                                             \
+		{                                                                               \
+			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, \
+			        0xff, 0xff, 0xff, 0xff                                          \
+		}                                                                               \
 	}
 
 #define LNET_NID4_ANY ((uint64_t)0xffffffffffffffffull)
@@ -91,9 +91,9 @@ bool lnet_net_is_ip(lnet_net_t net); /* tcp, o2ib, gip, efa, ofi: the address is
  * Text to value. The whole string of len bytes must be used: no blanks, no sign, no leading zero,
  * no hexadecimal in IP addresses, net number 0..65535 decimal. No host names (those are resolved by
  * lnet_nid_resolve() alone). "192.0.2.5" without '@' is on tcp.
- * "<?>" is ANY, which a caller that wants one peer must refuse. A value without a text of its own, as a
- * NID of an unknown type, is HEX@<TYPE:NUMBER>.
- * Return 0, or -EINVAL with *err filled in (err may be NULL); *out is then untouched.
+ * "<?>" is ANY, which a caller that wants one peer must refuse. A value without a text of its own,
+ * as a NID of an unknown type, is HEX@<TYPE:NUMBER>. Return 0, or -EINVAL with *err filled in (err
+ * may be NULL); *out is then untouched.
  */
 int lnet_nid_parse(const char *s, size_t len, struct lnet_nid *out, struct lnet_parse_err *err);
 int lnet_net_parse(const char *s, size_t len, lnet_net_t *out, struct lnet_parse_err *err);
