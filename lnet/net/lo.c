@@ -221,6 +221,8 @@ static void rail_arm(struct lo_rail *r, uint64_t now)
 	if (!r->local && !r->conn && !TAILQ_EMPTY(&r->txq) && r->retry_at > now &&
 	        r->retry_at < when)
 		when = r->retry_at;
+	if (!TAILQ_EMPTY(&r->active)) /* a step a turn */
+		when = now;
 	if (when == UINT64_MAX)
 		lnet_timer_stop(r->rail->loop, &r->timer);
 	else

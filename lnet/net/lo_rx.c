@@ -183,10 +183,8 @@ void lo_rx_move(struct lo_rail *r)
 		int err = x->err;
 		if (!err)
 			move(x, LO_STEP);
-		if (!err && !x->redirected && x->moved < x->dst.mlen) {
-			lo_rail_kick(r);
+		if (!err && !x->redirected && x->moved < x->dst.mlen)
 			continue;
-		}
 		lo_count(r, err ? LO_S_RX_FAILED : LO_S_RX_BYTES, err ? 1 : x->moved);
 		end_sender(x, err);
 		lo_up(r)->rx_done(&x->rx, err, err ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);

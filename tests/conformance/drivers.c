@@ -120,10 +120,9 @@ static struct lnet_nid tcp_nid(struct world *w, unsigned i)
 
 static unsigned tcp_tunables(struct world *w, unsigned i, struct fc_tun *t, unsigned max)
 {
-	(void)i;
 	assert_true(max >= 3);
 	t[0] = (struct fc_tun){"port", w->port};
-	t[1] = (struct fc_tun){"conns_per_peer", w->conns};
+	t[1] = (struct fc_tun){"conns_per_peer", w->conns[i]};
 	t[2] = (struct fc_tun){"min_reconnectms", 20};
 	return 3;
 }
@@ -186,11 +185,11 @@ static bool tcp_vanish(struct world *w, unsigned i)
 }
 
 const struct cf_driver cf_drivers[] = {
-        {"lo", &lni_lnd_lo, false, false, lo_begin, lo_end, lo_drv, lo_nid, no_tunables, lo_cut,
+        {"lo", &lni_lnd_lo, CF_LOCAL, lo_begin, lo_end, lo_drv, lo_nid, no_tunables, lo_cut,
                 lo_silent, lo_vanish},
-        {"lo-rdma", &lni_lnd_lo_rdma, false, false, lo_begin, lo_end, lo_drv, lo_nid, no_tunables,
+        {"lo-rdma", &lni_lnd_lo_rdma, CF_LOCAL, lo_begin, lo_end, lo_drv, lo_nid, no_tunables,
                 lo_cut, lo_silent, lo_vanish},
-        {"tcp", &lnet_lnd_tcp, true, true, tcp_begin, tcp_end, tcp_drv, tcp_nid, tcp_tunables,
-                tcp_cut, tcp_silent, tcp_vanish},
+        {"tcp", &lnet_lnd_tcp, CF_STREAMS | CF_SOCKETS, tcp_begin, tcp_end, tcp_drv, tcp_nid,
+                tcp_tunables, tcp_cut, tcp_silent, tcp_vanish},
 };
 const unsigned cf_ndrivers = sizeof(cf_drivers) / sizeof(*cf_drivers);

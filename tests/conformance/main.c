@@ -19,6 +19,7 @@ static const struct table tables[] = {
         {cf_connect, &cf_connect_count},
         {cf_stop, &cf_stop_count},
         {cf_rdma, &cf_rdma_count},
+        {cf_local, &cf_local_count},
         {cf_tcp, &cf_tcp_count},
         {cf_soak, &cf_soak_count},
 };
@@ -27,10 +28,13 @@ static const char *lacks(const struct cf_driver *d, const struct cf_case *c)
 {
 	if ((d->lnd->caps & c->caps) != c->caps)
 		return "a capability of the driver";
-	if (c->streams && !d->streams)
+	uint32_t missing = c->needs & ~d->has;
+	if (missing & CF_STREAMS)
 		return "payload that comes in pieces";
-	if (c->handshakes && !d->handshakes)
+	if (missing & CF_SOCKETS)
 		return "a peer made of sockets";
+	if (missing & CF_LOCAL)
+		return "a rail to its own NID";
 	return NULL;
 }
 

@@ -27,13 +27,12 @@ int w_setup(void **state)
 	w->drv = drv;
 	w->pump = (struct tl_pump){turn, w};
 	w->nloops = 1;
-	w->conns = 1;
 	w->seed = tl_seed();
 	w->rnd.s = w->seed;
 	w->next_incarnation = tl_now();
 	atomic_init(&w->next_id, 1);
 	for (unsigned i = 0; i < W_NODES; i++)
-		w->silent_fd[i] = -1;
+		w->silent_fd[i] = -1, w->conns[i] = 1;
 	if (drv->begin(w)) {
 		free(w);
 		return -1;
@@ -106,11 +105,23 @@ struct fc_node *w_start(struct world *w, unsigned i)
 	return w->n[i];
 }
 
+static struct fc_rail *next_open(struct fc_node *n)
+{
+	struct fc_rail *r;
+
+	pthread_mutex_lock(&n->lock);
+	for (r = n->rails; r && r->closing; r = r->next)
+		;
+	pthread_mutex_unlock(&n->lock);
+	return r;
+}
+
 static void close_rails(struct fc_node *n)
 {
-	for (struct fc_rail *r = n->rails; r; r = r->next)
-		if (!r->closing)
-			fc_rail_close(r);
+	struct fc_rail *r;
+
+	while ((r = next_open(n)))
+		fc_rail_close(r);
 }
 
 static bool rails_closed(struct fc_node *n)
@@ -149,7 +160,8 @@ void w_end_stop(struct world *w, unsigned i)
 	const char *text;
 
 	if (n->ni.started) {
-		fc_discard_held(n);
+		if (!w->threads)
+			fc_discard_held(n);
 		W_UNTIL(w, ended(n));
 	}
 	w->n[i] = NULL;
@@ -250,6 +262,24 @@ void w_put_ok(struct world *w, unsigned from, unsigned to, uint32_t len, uint32_
 	fc_tx_free(tx);
 }
 
+void w_put_again(struct world *w, unsigned from, unsigned to, uint32_t len)
+{
+	for (int i = 0; i < 20; i++) {
+		uint64_t key;
+		struct fc_tx *tx = fc_put(w_rail(w, from, to), w_id(w), len, 2, W_LONG);
+		assert_true(w_send(w, tx) >= 0);
+		W_UNTIL(w, tx->over);
+		key = tx->id << 2 | LNET_MSG_PUT;
+		if (!tx->status && TL_UNTIL(&w->pump, fc_seen(w->n[to], key), 100 * TL_MS)) {
+			W_UNTIL(w, w_idle(w));
+			w_no_faults(w);
+			return;
+		}
+	}
+	w_dump(w);
+	fail_msg("20 messages after a connection broke, and none arrived");
+}
+
 void w_get_ok(struct world *w, unsigned from, unsigned to, uint32_t len, uint32_t pieces)
 {
 	uint64_t id = w_id(w);
@@ -271,4 +301,60 @@ void w_pair(struct world *w)
 	w_start(w, 0);
 	w_start(w, 1);
 	w_put_ok(w, 0, 1, 100, 1);
+}
+
+void w_small_buffers(struct world *w)
+{
+	if (!(w->drv->has & CF_SOCKETS))
+		return;
+	w->extra[w->nextra++] = (struct fc_tun){"tx_buffer_size", 65536};
+	w->extra[w->nextra++] = (struct fc_tun){"rx_buffer_size", 65536};
+}
+
+void w_turn_only(struct world *w, unsigned i, unsigned turns)
+{
+	while (turns--)
+		fc_node_turn(w->n[i]);
+}
+
+bool w_idle(struct world *w)
+{
+	for (unsigned i = 0; i < W_NODES; i++) {
+		struct fc_node *n = w->n[i];
+		if (!n)
+			continue;
+		if (atomic_load(&n->tx_accepted) != atomic_load(&n->tx_done) ||
+		        atomic_load(&n->rx_async) != atomic_load(&n->rx_done) ||
+		        atomic_load(&n->fences) != atomic_load(&n->fences_done))
+			return false;
+	}
+	return true;
+}
+
+struct fc_tx *w_put(struct world *w, struct fc_rail *r, uint32_t len, uint64_t deadline_ns)
+{
+	struct fc_tx *tx = fc_put(r, w_id(w), len, 1 + prng_below(&w->rnd, 4), deadline_ns);
+
+	assert_non_null(tx);
+	int rc = w_send(w, tx);
+	if (rc < 0)
+		fail_msg("send(): %d", rc);
+	return tx;
+}
+
+bool w_fill(struct world *w, struct fc_rail *r, uint32_t len, unsigned max, uint64_t deadline_ns,
+        unsigned *sent)
+{
+	for (*sent = 0; *sent < max; ++*sent) {
+		struct fc_tx *tx = fc_put(r, w_id(w), len, 1, deadline_ns);
+		assert_non_null(tx);
+		tx->freed_when_over = true;
+		int rc = fc_send(tx);
+		if (rc >= 0)
+			continue;
+		fc_tx_free(tx);
+		assert_int_equal(rc, -EAGAIN);
+		return true;
+	}
+	return false;
 }

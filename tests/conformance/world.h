@@ -23,12 +23,18 @@
 
 struct world;
 
+/* What a driver has beside its capabilities. */
+enum {
+	CF_STREAMS = 1u, /* payload comes in pieces, a sender stops when its peer does not read */
+	CF_SOCKETS = 2u, /* raw peers are possible */
+	CF_LOCAL = 4u,   /* a rail to the node's own NID */
+};
+
 /* What the suite must know of a driver beyond its table. */
 struct cf_driver {
 	const char *name;
 	const struct lnet_lnd *lnd;
-	bool streams;    /* payload comes in pieces, so that a receive can be half done for long */
-	bool handshakes; /* TCP sockets: raw peers are possible */
+	uint32_t has; /* CF_* */
 	int (*begin)(struct world *w);
 	void (*end)(struct world *w);
 	void *(*drv)(struct world *w); /* lnet_lnd_node.drv before open() */
@@ -56,8 +62,8 @@ struct world {
 	int silent_fd[W_NODES];
 	bool threads;
 	unsigned nloops;
-	unsigned conns; /* conns_per_peer */
-	struct fc_tun extra[4];
+	unsigned conns[W_NODES]; /* conns_per_peer */
+	struct fc_tun extra[8];
 	unsigned nextra;
 	uint64_t seed;
 	struct prng rnd;
@@ -97,16 +103,29 @@ void w_dump(struct world *w);
 int w_send(struct world *w, struct fc_tx *tx);
 /* A PUT from a node to another that arrives; and that both ends are idle after it. */
 void w_put_ok(struct world *w, unsigned from, unsigned to, uint32_t len, uint32_t pieces);
+/* After a connection broke: the first messages may pay for finding out (they end with an error, or
+ * are lost in the old connection); soon one arrives. */
+void w_put_again(struct world *w, unsigned from, unsigned to, uint32_t len);
 void w_get_ok(struct world *w, unsigned from, unsigned to, uint32_t len, uint32_t pieces);
 /* Two nodes that are connected. */
 void w_pair(struct world *w);
+/* Small socket buffers, where there are sockets: a peer that does not read is felt early. */
+void w_small_buffers(struct world *w);
+/* Turns of one node alone. */
+void w_turn_only(struct world *w, unsigned i, unsigned turns);
+/* Everything that was accepted has ended, on all nodes. */
+bool w_idle(struct world *w);
+/* A message that must not be forgotten: sent now, any way it likes to end. */
+struct fc_tx *w_put(struct world *w, struct fc_rail *r, uint32_t len, uint64_t deadline_ns);
+/* PUTs until send() says -EAGAIN (true), at most max. */
+bool w_fill(struct world *w, struct fc_rail *r, uint32_t len, unsigned max, uint64_t deadline_ns,
+        unsigned *sent);
 
 struct cf_case {
 	const char *name;
 	void (*fn)(void **state);
-	uint32_t caps;   /* all of these needed */
-	bool streams;    /* cf_driver.streams needed */
-	bool handshakes; /* cf_driver.handshakes needed */
+	uint32_t caps;  /* LNET_LND_*: all of these needed */
+	uint32_t needs; /* CF_*: the same */
 };
 #define CF_CASES(table)                      \
 	extern const struct cf_case table[]; \
@@ -119,6 +138,7 @@ CF_CASES(cf_connect)
 CF_CASES(cf_stop)
 CF_CASES(cf_rdma)
 CF_CASES(cf_soak)
+CF_CASES(cf_local)
 CF_CASES(cf_tcp)
 
 #endif

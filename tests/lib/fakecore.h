@@ -119,9 +119,10 @@ struct fc_rx {
 enum fc_act {
 	FC_RECV, /* rx->mlen bytes into rx->pieces pieces (preset: all, a random number) */
 	FC_DISCARD,
-	FC_HOLD,   /* decide later */
-	FC_REFUSE, /* -EPROTO */
-	FC_ANSWER, /* GET: send the REPLY (preset for GET) */
+	FC_HOLD,    /* decide later */
+	FC_REFUSE,  /* -EPROTO */
+	FC_ANSWER,  /* GET: send the REPLY (preset for GET) */
+	FC_DECIDED, /* on_parse() has called fc_recv_here() or fc_discard_here() */
 };
 
 struct fc_ni {
@@ -239,9 +240,13 @@ int fc_discard(struct fc_rx *rx);
 int fc_discard_here(struct fc_rx *rx); /* [loop] */
 int fc_redirect(struct fc_rx *rx);     /* 1: and the memory must not change any more */
 int fc_redirect_here(struct fc_rx *rx);
+/* [loop] GET: send the REPLY (for one with want_reply, it ends the rx); PUT: send the ACK. */
+void fc_answer(struct fc_rx *rx);
 /* Discard everything that is held. */
 void fc_discard_held(struct fc_node *n);
 struct fc_rx *fc_rx_find(struct fc_node *n, uint64_t id);
+/* Free the records of receives that are over. Poll mode. */
+void fc_forget_over(struct fc_node *n);
 unsigned fc_rx_in_state(struct fc_node *n, enum fc_rx_state s);
 
 struct fc_fence {

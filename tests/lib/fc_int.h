@@ -24,7 +24,6 @@ static inline void fc_leave(struct fc_node *n, struct lnet_loop *l)
 /* At the head of each upcall. */
 void fc_upcall(struct fc_node *n, struct lnet_loop *l, const char *what);
 struct fc_rail *fc_rail_new(struct fc_node *n, const struct lnet_nid *nid, uint32_t pid, int *rc);
-void fc_answer(struct fc_rx *rx); /* [loop] GET: the REPLY, PUT with ACK: the ACK */
 void fc_send_pending(struct fc_rail *r);
 void fc_tx_over(struct fc_tx *tx); /* may free it */
 struct fc_tx *fc_tx_find(struct fc_node *n, uint64_t id, uint32_t type);

@@ -523,6 +523,23 @@ unsigned fc_rx_in_state(struct fc_node *n, enum fc_rx_state s)
 	return k;
 }
 
+void fc_forget_over(struct fc_node *n)
+{
+	struct fc_rx **p = &n->rxs, *rx;
+
+	pthread_mutex_lock(&n->lock);
+	while ((rx = *p)) {
+		if (rx->state != FC_RX_OVER) {
+			p = &rx->next;
+			continue;
+		}
+		*p = rx->next;
+		fc_mem_free(rx->mem);
+		free(rx);
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
 static int call_fence(void *arg)
 {
 	struct fc_fence *f = arg;

@@ -147,6 +147,8 @@ static int act(struct fc_rx *rx, enum fc_act a)
 	case FC_HOLD:
 		rx->state = FC_RX_HELD;
 		return 0;
+	case FC_DECIDED:
+		return 0;
 	case FC_REFUSE:
 		rx->state = FC_RX_OVER;
 		rx->d = NULL;

@@ -33,9 +33,10 @@
  *   0, or -EPROTO: the sender broke the protocol, the connection is to be closed, and the rx is dead.
  *   recv() copies dst->mlen bytes to dst and throws the rest of the payload away. It returns 1 when
  *   everything was there already, else 0 and rx_done() follows when the whole payload was consumed
- *   or the connection died. The iovec array and the memory stay valid until then. redirect(rx)
- *   points a receive in progress at nothing: when it returns 1, or rx_done() has come, no byte of
- *   this message can reach dst any more, and rx_done() still comes exactly once if recv returned 0.
+ *   or the connection died. The iovec array and the memory stay valid until then. When recv()
+ *   fails (< 0), the rx is as before and the core calls discard() for it. redirect(rx) points a
+ *   receive in progress at nothing: when it returns 1, or rx_done() has come, no byte of this message
+ *   can reach dst any more, and rx_done() still comes exactly once if recv returned 0.
  *   A driver sends what its protocol owes for a payload (a ZC-ACK, say) also when it was discarded.
  *
  * SENDING
@@ -48,8 +49,9 @@
  *   from a copy, or its connection is closed). Order is kept among messages of one rail that go by
  *   the same connection, and by no more.
  *   With LNET_LND_OPT_GET a GET tx carries its sink; the driver may complete it with get_done()
- *   instead of delivering a REPLY through parse(); tx_done() is then also due (SEND). A REPLY tx has
- *   tx->get_rx set to the rx of the GET that it answers.
+ *   instead of delivering a REPLY through parse(); tx_done() is then also due (SEND), after it. A
+ *   REPLY tx has tx->get_rx set to the rx of the GET that it answers; that rx is over when send()
+ *   accepts the REPLY.
  *
  * FENCE
  *   fence(rail, f): when it returns 1, or fence_done(f) has come, no byte of any message that this
