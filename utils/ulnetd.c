@@ -46,7 +46,7 @@ static int hook_selftest(void *arg, bool on, char *why, size_t whylen)
 	int rc = 0;
 
 	if (on && !d->responder) {
-		rc = lst_responder_start(d->n, &d->responder);
+		rc = lst_responder_start(d->n, NULL, &d->responder);
 		if (rc) {
 			d->responder = NULL;
 			snprintf(why, whylen, "the self-test responder: %s", strerror(-rc));

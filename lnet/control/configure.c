@@ -36,7 +36,7 @@ static int supported(const struct lnc_step *st, struct lnc_errs *errs)
 		return 0;
 	}
 	return lnc_errs_at(
-	        errs, pos.line, pos.column, -EOPNOTSUPP, "%s: this version has none", what);
+	        errs, pos.line, pos.column, -EOPNOTSUPP, "%s: not supported by this version", what);
 }
 
 static int ni_possible(struct lnet_control *c, const struct lnc_step *st,
