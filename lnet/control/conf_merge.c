@@ -338,7 +338,7 @@ int lnc_mg_end(struct lnc_mg *m, struct lnc_conf **out)
 {
 	if (!m->rc && !m->c->mem.failed)
 		m->rc = lnc_conf_check(m->c, m->s, m->errs);
-	if (!m->rc && m->c->mem.failed)
+	if (m->c->mem.failed)
 		m->rc = lnc_errs_add(m->errs, NULL, -ENOMEM, "out of memory");
 	if (m->rc)
 		lnc_conf_free(m->c);

@@ -54,6 +54,8 @@ int lnc_rd_nids(struct lnc_rd *r, const struct lnc_node *v, unsigned max, struct
 	size_t count = 1;
 	int rc = 0;
 
+	*n = 0;
+	*out = NULL;
 	if (!strpbrk(v->text, "[*")) {
 		rc = lnc_rd_nid(r, v, &one);
 		if (rc)
@@ -73,7 +75,8 @@ int lnc_rd_nids(struct lnc_rd *r, const struct lnc_node *v, unsigned max, struct
 		rc = lni_range_expand(ranges, *out, max, &count, &pe);
 	else if (!rc)
 		**out = one;
-	*n = (unsigned)count;
+	if (!rc)
+		*n = (unsigned)count;
 	lni_range_free(ranges);
 	return rc;
 }

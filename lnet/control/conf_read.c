@@ -433,7 +433,8 @@ int lnc_conf_parse(const struct lnc_doc *d, const struct lnc_schema *s, unsigned
 	/* texts point into the document until here */
 	if (!r.rc && !r.c->mem.failed)
 		copy = lnc_conf_dup(r.c);
-	if (!r.rc && !copy)
+	/* what was found after memory ran out may be an error of ours */
+	if (r.c->mem.failed || (!r.rc && !copy))
 		r.rc = lnc_errs_add(errs, NULL, -ENOMEM, "out of memory");
 	lnc_conf_free(r.c);
 	if (!r.rc)
