@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A static library on the public headers alone: the responder of ulnetd, the generator of ulst.
-selftest_srcs += selftest/pattern.c selftest/pattern_find.c selftest/hist.c
+selftest_srcs += $(wildcard selftest/*.c)
