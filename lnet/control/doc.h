@@ -83,8 +83,7 @@ int lnc_doc_parse(const char *text, size_t len, struct lnc_doc **out, struct lnc
 /* The same with limits that a node's own answer fits in, whatever it shows. */
 #define LNC_DOC_BYTES_LARGE (1u << 30)
 #define LNC_DOC_NODES_LARGE 16000000u
-int lnc_doc_parse_large(
-        const char *text, size_t len, struct lnc_doc **out, struct lnc_errs *errs);
+int lnc_doc_parse_large(const char *text, size_t len, struct lnc_doc **out, struct lnc_errs *errs);
 
 /* Write. malloc()ed and NUL-terminated, *len (may be NULL) without the NUL. An empty document gives
  * "". NULL: no memory, or !lnc_doc_ok(). */

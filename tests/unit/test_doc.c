@@ -96,7 +96,7 @@ static void awkward_files_load(void **state)
 	        "a:\r\n  - b\r\n", /* CRLF */
 	        "a:\n  - b",       /* no final newline */
 	        "\xef\xbb\xbf"
-	        "a:\n  - b\n",        /* byte order mark */
+	        "a:\n  - b\n",  /* byte order mark */
 	        "a: [\tb\t]\n", /* tabs, but not as indentation */
 	        "--- \na: ! \nb: 1\n...\n",
 	};
