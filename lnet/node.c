@@ -95,10 +95,11 @@ bool lnet_global_is_set(struct lnet *n, const char *name)
 
 static int check(const struct lnet_opts *o)
 {
-	if (o->size < sizeof(*o) || o->loops < 1 || o->loops > MAX_LOOPS || o->spin_us > MAX_SPIN_US)
+	if (o->size < sizeof(*o) || o->loops < 1 || o->loops > MAX_LOOPS ||
+	        o->spin_us > MAX_SPIN_US)
 		return -EINVAL;
 	if (!o->name || !*o->name || strlen(o->name) >= sizeof(((struct lnet *)0)->name) ||
-		strchr(o->name, '/') || o->max_peers == 0)
+	        strchr(o->name, '/') || o->max_peers == 0)
 		return -EINVAL;
 	if (o->flags & ~(LNET_NODE_POLL | LNET_NODE_CLIENT))
 		return -EINVAL;
@@ -160,10 +161,10 @@ static int open_loops(struct lnet *n)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n->opts.loops; i++) {
 		struct lni_loop_conf c = {.clock = n->opts.clock,
-			.spin_us = n->opts.spin_us,
-			.poll = n->opts.flags & LNET_NODE_POLL,
-			.index = i,
-			.name = n->name};
+		        .spin_us = n->opts.spin_us,
+		        .poll = n->opts.flags & LNET_NODE_POLL,
+		        .index = i,
+		        .name = n->name};
 		int rc = lni_loop_new(&c, &n->loops[i]);
 
 		if (rc)
@@ -176,11 +177,11 @@ static int open_loops(struct lnet *n)
 static void fill_upcalls(struct lnet *n)
 {
 	n->up = (struct lni_up){.msg_in = lni_msg_in,
-		.rx_done = lni_msg_rx_done,
-		.tx_done = lni_msg_tx_done,
-		.get_done = lni_msg_get_done,
-		.rail_lost = lni_rail_lost,
-		.ni_changed = lni_ping_changed};
+	        .rx_done = lni_msg_rx_done,
+	        .tx_done = lni_msg_tx_done,
+	        .get_done = lni_msg_get_done,
+	        .rail_lost = lni_rail_lost,
+	        .ni_changed = lni_ping_changed};
 }
 
 /* Every layer is gone, or was never there. */
@@ -294,7 +295,7 @@ int lnet_close(struct lnet *n, uint64_t deadline)
 		return -EDEADLK;
 	if (deadline == 0)
 		deadline = now + (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) *
-					 1000000000ull;
+		                         1000000000ull;
 	atomic_store(&n->closing, true);
 	if (lni_wait(n, lni_msgs_idle, n, deadline))
 		rc = -ETIMEDOUT;

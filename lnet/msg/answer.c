@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ACK and REPLY: accepted only if the cookie is live, the sender belongs to the addressed peer and the
- * type fits (fence F1); everything else is dropped and counted, and the connection stays.
+ * ACK and REPLY: accepted only if the cookie is live, the sender belongs to the addressed peer and
+ * the type fits (fence F1); everything else is dropped and counted, and the connection stays.
  */
 #include <errno.h>
 
 #include "lnet/msg/msg.h"
 
-void lni_msg_drop(struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx, uint64_t *counter)
+void lni_msg_drop(
+        struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx, uint64_t *counter)
 {
 	(*counter)++;
 	lni_drop(r, h);
@@ -17,7 +18,7 @@ void lni_msg_drop(struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *
 
 /* Pinned, or NULL: the message was dropped. */
 static struct lni_op *claim(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h,
-	struct lnet_rx *rx, const struct lnet_wmd *wmd)
+        struct lnet_rx *rx, const struct lnet_wmd *wmd)
 {
 	struct lni_counters *c = lni_ctr(n, r->d.loop);
 	struct lni_op *op = wmd->iface == n->iface_cookie ? lni_op_find(n, wmd->object) : NULL;
@@ -27,7 +28,7 @@ static struct lni_op *claim(struct lnet *n, struct lni_rail *r, const struct lne
 		return NULL;
 	}
 	if (lnet_nid_eq(&h->src_nid, &op->tx.d.hdr.dest_nid) || r->ni == n->net->lo ||
-		lni_same_peer(n, &h->src_nid, &op->target))
+	        lni_same_peer(n, &h->src_nid, &op->target))
 		return op;
 	lni_op_unpin(op);
 	lni_msg_drop(r, h, rx, &c->drop_forged);
@@ -94,8 +95,8 @@ void lni_reply_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, 
 		lni_msg_drop(r, h, rx, &lni_ctr(n, r->d.loop)->drop_forged);
 		return;
 	}
-	dst = (struct lnet_dst){.iov = op->iov, .niov = op->niov, .offset = op->offset,
-		.mlen = h->payload_length};
+	dst = (struct lnet_dst){
+	        .iov = op->iov, .niov = op->niov, .offset = op->offset, .mlen = h->payload_length};
 	op->land_len = h->payload_length;
 	rx->core = &op->landing;
 	lni_rail_hold(r);

@@ -8,7 +8,8 @@
 #include "lnet/base/iov.h"
 #include "lnet/msg/msg.h"
 
-void lni_fill_query(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lni_query *q)
+void lni_fill_query(
+        struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lni_query *q)
 {
 	q->put = h->type == LNET_MSG_PUT;
 	if (q->put) {
@@ -39,24 +40,24 @@ void lni_fill_query(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h
 }
 
 void lni_fill_target_event(struct lnet_event *ev, enum lnet_event_type t, const struct lni_rail *r,
-	const struct lnet_hdr *h, const struct lni_hit *hit)
+        const struct lnet_hdr *h, const struct lni_hit *hit)
 {
 	bool put = t == LNET_EV_PUT;
 
 	*ev = (struct lnet_event){.size = sizeof(*ev),
-		.type = t,
-		.md = hit->md->id,
-		.user = hit->md->user,
-		.source = h->src_nid,
-		.target = h->dest_nid,
-		.initiator = lnet_nid_eq(&h->src_nid, &r->d.nid) ? lni_primary(r->pni) : h->src_nid,
-		.initiator_pid = h->src_pid,
-		.portal = put ? h->msg.put.ptl_index : h->msg.get.ptl_index,
-		.match_bits = put ? h->msg.put.match_bits : h->msg.get.match_bits,
-		.hdr_data = put ? h->msg.put.hdr_data : 0,
-		.rlength = put ? h->payload_length : h->msg.get.sink_length,
-		.mlength = hit->mlength,
-		.offset = hit->offset};
+	        .type = t,
+	        .md = hit->md->id,
+	        .user = hit->md->user,
+	        .source = h->src_nid,
+	        .target = h->dest_nid,
+	        .initiator = lnet_nid_eq(&h->src_nid, &r->d.nid) ? lni_primary(r->pni) : h->src_nid,
+	        .initiator_pid = h->src_pid,
+	        .portal = put ? h->msg.put.ptl_index : h->msg.get.ptl_index,
+	        .match_bits = put ? h->msg.put.match_bits : h->msg.get.match_bits,
+	        .hdr_data = put ? h->msg.put.hdr_data : 0,
+	        .rlength = put ? h->payload_length : h->msg.get.sink_length,
+	        .mlength = hit->mlength,
+	        .offset = hit->offset};
 }
 
 static void free_in(struct lni_use *u)
@@ -85,7 +86,7 @@ static void finish(struct lni_in *in, int status, enum lnet_hstatus hs)
 	struct lni_md *md = in->hit.md;
 	struct lnet *n = in->rail->pni->n;
 	bool want_ack = in->hdr.msg.put.ack_wmd.iface != LNET_COOKIE_NONE ||
-			in->hdr.msg.put.ack_wmd.object != LNET_COOKIE_NONE;
+	                in->hdr.msg.put.ack_wmd.object != LNET_COOKIE_NONE;
 
 	if (in->recalled)
 		status = -ECANCELED;
@@ -144,8 +145,10 @@ static void receive(struct lni_in *in, struct lnet_rx *rx)
 {
 	const struct lnet_lnd *lnd = in->rail->ni->d.node->lnd;
 	struct lni_md *md = in->hit.md;
-	struct lnet_dst dst = {.iov = md->iov, .niov = md->niov, .offset = in->hit.offset,
-		.mlen = in->hit.mlength};
+	struct lnet_dst dst = {.iov = md->iov,
+	        .niov = md->niov,
+	        .offset = in->hit.offset,
+	        .mlen = in->hit.mlength};
 	int rc;
 
 	in->land = (struct lni_land){LNI_LAND_IN, rx, NULL};
@@ -190,7 +193,7 @@ static void deliver_parked(struct lni_parked *p)
 	}
 	if (res == LNI_MATCH_HIT) {
 		lni_iov_copy(in->hit.md->iov, in->hit.md->niov, in->hit.offset, &src, 1, 0,
-			in->hit.mlength);
+		        in->hit.mlength);
 		free_parked(p);
 		finish(in, 0, LNET_HS_OK);
 		return;

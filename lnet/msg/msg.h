@@ -6,9 +6,9 @@
  *   in   a PUT that arrives for one of our MDs (in.c)
  *   out  a REPLY or an ACK that we owe (out.c)
  *
- * All state of an op belongs to its loop, but for what the table lock guards: the hash chain, `pins`
- * and `landing`, since a REPLY may come in on another loop. An op ends by op_end(), once; its final
- * event goes out when neither its message nor a landing can touch its memory any more
+ * All state of an op belongs to its loop, but for what the table lock guards: the hash chain,
+ * `pins` and `landing`, since a REPLY may come in on another loop. An op ends by op_end(), once;
+ * its final event goes out when neither its message nor a landing can touch its memory any more
  * (fences F1 to F6).
  */
 #ifndef LNI_MSG_MSG_H
@@ -32,7 +32,8 @@ struct lni_op {
 	uint64_t id; /* handle and wire cookie */
 	struct lnet_loop *loop;
 	struct lni_op *hnext, *gather;
-	unsigned pins; /* one until the final event was delivered, one for each finder; under the table lock */
+	unsigned pins; /* one until the final event was delivered, one for each finder; under the
+	                  table lock */
 	bool put, want_ack, ev_send;
 	struct lni_use use; /* use.md NULL: memory of its own */
 	struct iovec *iov, one;
@@ -47,7 +48,7 @@ struct lni_op {
 	struct lni_rail *rail; /* reference; NULL before start */
 	struct lnet_timer timer;
 	struct lni_land landing; /* rx != NULL: a payload is on its way to our memory */
-	bool answered; /* under the table lock */
+	bool answered;           /* under the table lock */
 	bool tx_out, ended, told;
 	bool land_over; /* of the landing's loop */
 	int land_status;
@@ -58,7 +59,8 @@ struct lni_op {
 	uint32_t mlength, rlength;
 	struct lnet_event ev;
 	struct lnet_work ev_work, work;
-	uint32_t ev_state; /* 0 idle, 1 SEND queued, 2 SEND queued and the final event is due after it */
+	uint32_t ev_state; /* 0 idle, 1 SEND queued, 2 SEND queued and the final event is due after
+	                      it */
 };
 
 struct lni_in {
@@ -101,7 +103,7 @@ struct lni_msgs {
 
 int lni_msgs_open(struct lnet *n);
 void lni_msgs_stop(struct lnet *n); /* end every op */
-bool lni_msgs_idle(void *n);			 /* nothing under way */
+bool lni_msgs_idle(void *n);        /* nothing under way */
 void lni_msgs_close(struct lnet *n);
 
 /* op.c */
@@ -140,24 +142,30 @@ void lni_reply_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, 
 void lni_put_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx);
 void lni_in_landed(struct lni_in *in, int status, enum lnet_hstatus hs);
 void lni_park_landed(struct lni_in *in, int status);
-void lni_fill_query(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lni_query *q);
+void lni_fill_query(
+        struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lni_query *q);
 void lni_fill_target_event(struct lnet_event *ev, enum lnet_event_type t, const struct lni_rail *r,
-	const struct lnet_hdr *h, const struct lni_hit *hit);
-void lni_msg_drop(struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx, uint64_t *counter);
+        const struct lnet_hdr *h, const struct lni_hit *hit);
+void lni_msg_drop(
+        struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx, uint64_t *counter);
 
 /* out.c */
 void lni_get_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx);
 void lni_ack_out(struct lni_rail *r, const struct lnet_hdr *h, uint32_t mlength);
 void lni_out_done(struct lni_out *o, int status, enum lnet_hstatus hs);
 
-/* deliver.c: run `fn(work)` as a handler: now if that is allowed here, else as ready work. On the loop. */
-void lni_deliver(struct lnet *n, struct lnet_loop *l, struct lnet_work *w, lnet_work_fn fn, void *arg);
-void lni_call_handler(struct lnet *n, struct lnet_loop *l, lnet_handler_fn fn, const struct lnet_event *ev);
+/* deliver.c: run `fn(work)` as a handler: now if that is allowed here, else as ready work. On the
+ * loop. */
+void lni_deliver(
+        struct lnet *n, struct lnet_loop *l, struct lnet_work *w, lnet_work_fn fn, void *arg);
+void lni_call_handler(
+        struct lnet *n, struct lnet_loop *l, lnet_handler_fn fn, const struct lnet_event *ev);
 
 /* upcalls */
 int lni_msg_in(struct lnet *n, struct lnet_rail *d, const struct lnet_hdr *h, struct lnet_rx *rx);
 void lni_msg_rx_done(struct lnet *n, struct lnet_rx *rx, int status, enum lnet_hstatus hs);
-void lni_msg_tx_done(struct lnet *n, struct lnet_tx *tx, int status, enum lnet_hstatus hs, bool sent);
+void lni_msg_tx_done(
+        struct lnet *n, struct lnet_tx *tx, int status, enum lnet_hstatus hs, bool sent);
 void lni_msg_get_done(struct lnet *n, struct lnet_tx *tx, int status, uint32_t nob);
 
 static inline void lni_lat_add(struct lnet_lat *l, uint64_t ns)

@@ -98,10 +98,10 @@ static void unmake(struct lni_op *op)
 		if (unlinked && op->handler) {
 			/* somebody unlinked the MD meanwhile: this was its last use */
 			op->ev = (struct lnet_event){.size = sizeof(op->ev),
-				.type = LNET_EV_UNLINK,
-				.unlinked = true,
-				.md = op->use.md->id,
-				.user = op->user};
+			        .type = LNET_EV_UNLINK,
+			        .unlinked = true,
+			        .md = op->use.md->id,
+			        .user = op->user};
 			lni_deliver(op->n, op->loop, &op->ev_work, lni_op_run_unlink, op);
 			return;
 		}
@@ -167,8 +167,8 @@ static void fill_header(struct lni_op *op)
 
 	h->dest_nid = op->rail->ni == op->n->net->lo ? op->target : op->rail->d.nid;
 	h->src_nid = op->rail->ni == op->n->net->lo
-			     ? (lnet_nid_is_any(&op->source) ? op->target : op->source)
-			     : op->rail->ni->d.nid;
+	                     ? (lnet_nid_is_any(&op->source) ? op->target : op->source)
+	                     : op->rail->ni->d.nid;
 	h->dest_pid = op->target_pid;
 	h->src_pid = op->n->pid;
 	if (op->put) {
@@ -221,7 +221,7 @@ static int start(struct lni_op *op)
 		return -ESHUTDOWN;
 	if (op->deadline == 0)
 		op->deadline = now + (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) *
-					     1000000000ull;
+		                             1000000000ull;
 	rc = lni_route_pick(n, &op->target, op->target_pid, &op->source, &op->rail);
 	if (rc)
 		return rc;

@@ -35,22 +35,22 @@ void lni_op_free(struct lni_op *op)
 static void fill_event(struct lni_op *op, enum lnet_event_type type)
 {
 	op->ev = (struct lnet_event){.size = sizeof(op->ev),
-		.type = type,
-		.status = op->status,
-		.md = op->use.md ? op->use.md->id : 0,
-		.op = op->id,
-		.user = op->user,
-		.initiator = op->tx.d.hdr.src_nid,
-		.source = op->tx.d.hdr.src_nid,
-		.target = op->target,
-		.initiator_pid = op->n->pid,
-		.portal = op->portal,
-		.match_bits = op->match_bits,
-		.hdr_data = op->hdr_data,
-		.rlength = op->length,
-		.mlength = op->mlength,
-		.offset = op->offset,
-		.hstatus = op->hs};
+	        .type = type,
+	        .status = op->status,
+	        .md = op->use.md ? op->use.md->id : 0,
+	        .op = op->id,
+	        .user = op->user,
+	        .initiator = op->tx.d.hdr.src_nid,
+	        .source = op->tx.d.hdr.src_nid,
+	        .target = op->target,
+	        .initiator_pid = op->n->pid,
+	        .portal = op->portal,
+	        .match_bits = op->match_bits,
+	        .hdr_data = op->hdr_data,
+	        .rlength = op->length,
+	        .mlength = op->mlength,
+	        .offset = op->offset,
+	        .hstatus = op->hs};
 }
 
 static void run_final(struct lnet_work *w)
@@ -135,7 +135,8 @@ static void landed_there(struct lnet_work *w)
 	if (op->ended)
 		try_final(op);
 	else
-		lni_op_end(op, op->land_status, op->land_status ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);
+		lni_op_end(
+		        op, op->land_status, op->land_status ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);
 	lni_op_unpin(op);
 }
 
@@ -239,7 +240,8 @@ void lni_op_tx_done(struct lni_op *op, int status, enum lnet_hstatus hs)
 
 void lni_op_landed(struct lni_op *op, int status, enum lnet_hstatus hs)
 {
-	struct lnet_loop *here = op->landing.rail->d.loop; /* the rx is gone when recv() ended at once */
+	struct lnet_loop *here =
+	        op->landing.rail->d.loop; /* the rx is gone when recv() ended at once */
 	uint64_t took = lnet_loop_now(here) - op->tx.started;
 
 	if (here != op->loop) {

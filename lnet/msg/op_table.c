@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations by cookie, one table a loop. A cookie leaves the table when its operation ends: what comes
- * later finds nothing. */
+/* Operations by cookie, one table a loop. A cookie leaves the table when its operation ends: what
+ * comes later finds nothing. */
 #include "lnet/msg/msg.h"
 
 static struct lni_msgs_loop *table(struct lnet *n, unsigned loop)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What we owe: the REPLY to a GET, the ACK to a PUT. Both go back by the rail that the request came by.
+ * What we owe: the REPLY to a GET, the ACK to a PUT. Both go back by the rail that the request came
+ * by.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static struct lni_out *make(struct lni_rail *r, const struct lnet_hdr *h, uint8_
 	o->hdr = *h;
 	o->tx.kind = kind;
 	o->tx.started = lnet_loop_now(r->d.loop);
-	o->tx.d.deadline = o->tx.started +
-			   (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) * 1000000000ull;
+	o->tx.d.deadline =
+	        o->tx.started +
+	        (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) * 1000000000ull;
 	a = &o->tx.d.hdr;
 	a->dest_nid = h->src_nid;
 	a->src_nid = h->dest_nid;

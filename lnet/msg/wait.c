@@ -26,7 +26,8 @@ int lnet_progress(struct lnet *n, uint64_t timeout_ns)
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	for (unsigned i = n->nloops; i-- > 0;) {
-		/* the first loop comes last: it alone may sleep, and only if the others had nothing */
+		/* the first loop comes last: it alone may sleep, and only if the others had nothing
+		 */
 		rc = lni_loop_turn(n->loops[i], i || sum ? 0 : timeout_ns);
 		if (rc < 0) {
 			sum = sum ? sum : rc;

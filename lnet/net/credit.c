@@ -36,7 +36,8 @@ static void give(struct lni_credits *c)
 	assert(lni_credits_ok(c));
 }
 
-static void wait_in(struct lni_tx *t, enum lni_tx_where where, struct lni_list *q, struct lni_credits *c)
+static void wait_in(
+        struct lni_tx *t, enum lni_tx_where where, struct lni_list *q, struct lni_credits *c)
 {
 	t->where = (uint8_t)where;
 	lni_list_add_tail(q, &t->node);

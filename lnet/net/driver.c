@@ -31,18 +31,20 @@ int lni_lnd_check(const struct lnet_lnd *l, char *why, size_t len)
 		bool ok;
 		const char *what;
 	} rule[] = {
-		{l->size >= sizeof(*l), "its table is too short"},
-		{l->abi == LNET_LND_ABI, "it was built for another version of the driver contract"},
-		{l->name && *l->name, "it has no name"},
-		{l->open && l->close && l->ni_start && l->ni_stop && l->ni_changed, "an entry for NIs is missing"},
-		{l->rail_open && l->rail_close && l->query, "an entry for rails is missing"},
-		{l->send && l->cancel && l->recv && l->discard && l->redirect && l->fence,
-			"an entry for messages is missing"},
-		{l->dump, "dump is missing"},
-		{!(l->caps & LNET_LND_REG) == !(l->mem_reg && l->mem_dereg),
-			"registration entries and capability disagree"},
-		{l->max_payload > 0 && l->max_iov > 0, "a limit is 0"},
-		{!l->ntunables == !l->tunables && !l->nstats == !l->stats, "a table and its length disagree"},
+	        {l->size >= sizeof(*l), "its table is too short"},
+	        {l->abi == LNET_LND_ABI, "it was built for another version of the driver contract"},
+	        {l->name && *l->name, "it has no name"},
+	        {l->open && l->close && l->ni_start && l->ni_stop && l->ni_changed,
+	                "an entry for NIs is missing"},
+	        {l->rail_open && l->rail_close && l->query, "an entry for rails is missing"},
+	        {l->send && l->cancel && l->recv && l->discard && l->redirect && l->fence,
+	                "an entry for messages is missing"},
+	        {l->dump, "dump is missing"},
+	        {!(l->caps & LNET_LND_REG) == !(l->mem_reg && l->mem_dereg),
+	                "registration entries and capability disagree"},
+	        {l->max_payload > 0 && l->max_iov > 0, "a limit is 0"},
+	        {!l->ntunables == !l->tunables && !l->nstats == !l->stats,
+	                "a table and its length disagree"},
 	};
 
 	for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
@@ -63,13 +65,13 @@ static struct lni_driver *add(struct lnet *n, const struct lnet_lnd *lnd, void *
 	d->lnd = lnd;
 	d->so = so;
 	d->node = (struct lnet_lnd_node){.lnd = lnd,
-		.up = &lni_lnd_up,
-		.core = n,
-		.loops = n->loops,
-		.nloops = n->nloops,
-		.pid = n->pid,
-		.incarnation = n->incarnation,
-		.client = n->client};
+	        .up = &lni_lnd_up,
+	        .core = n,
+	        .loops = n->loops,
+	        .nloops = n->nloops,
+	        .pid = n->pid,
+	        .incarnation = n->incarnation,
+	        .client = n->client};
 	d->next = n->net->drivers;
 	n->net->drivers = d;
 	return d;
@@ -160,7 +162,8 @@ int lni_driver_get(struct lnet *n, uint8_t type, struct lni_driver **drv, char *
 			return rc;
 		rc = d->lnd->open(&d->node);
 		if (rc) {
-			snprintf(why, len, "driver '%s' does not start: %s", d->lnd->name, strerror(-rc));
+			snprintf(why, len, "driver '%s' does not start: %s", d->lnd->name,
+			        strerror(-rc));
 			return rc;
 		}
 		d->open = true;

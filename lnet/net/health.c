@@ -6,17 +6,17 @@
 #include "lnet/net/net.h"
 
 static const char *const hs_names[LNET_HS_COUNT] = {
-	[LNET_HS_OK] = "ok",
-	[LNET_HS_LOCAL_INTERRUPT] = "local_interrupt",
-	[LNET_HS_LOCAL_DROPPED] = "local_dropped",
-	[LNET_HS_LOCAL_ABORTED] = "local_aborted",
-	[LNET_HS_LOCAL_NO_ROUTE] = "local_no_route",
-	[LNET_HS_LOCAL_ERROR] = "local_error",
-	[LNET_HS_LOCAL_TIMEOUT] = "local_timeout",
-	[LNET_HS_REMOTE_ERROR] = "remote_error",
-	[LNET_HS_REMOTE_DROPPED] = "remote_dropped",
-	[LNET_HS_REMOTE_TIMEOUT] = "remote_timeout",
-	[LNET_HS_NETWORK_TIMEOUT] = "network_timeout",
+        [LNET_HS_OK] = "ok",
+        [LNET_HS_LOCAL_INTERRUPT] = "local_interrupt",
+        [LNET_HS_LOCAL_DROPPED] = "local_dropped",
+        [LNET_HS_LOCAL_ABORTED] = "local_aborted",
+        [LNET_HS_LOCAL_NO_ROUTE] = "local_no_route",
+        [LNET_HS_LOCAL_ERROR] = "local_error",
+        [LNET_HS_LOCAL_TIMEOUT] = "local_timeout",
+        [LNET_HS_REMOTE_ERROR] = "remote_error",
+        [LNET_HS_REMOTE_DROPPED] = "remote_dropped",
+        [LNET_HS_REMOTE_TIMEOUT] = "remote_timeout",
+        [LNET_HS_NETWORK_TIMEOUT] = "network_timeout",
 };
 
 const char *lni_hs_name(enum lnet_hstatus hs)
@@ -64,7 +64,7 @@ void lni_health_alive(struct lni_pni *p)
 {
 	p->last_alive = lnet_loop_now(p->loop);
 	if (p->health.value < LNI_HEALTH_MAX)
-		lni_pni_set_health(p, p->health.value +
-			(int)lni_global(&p->n->globals, LNI_G_HEALTH_SENSITIVITY), "recovered",
-			p->last_alive);
+		lni_pni_set_health(p,
+		        p->health.value + (int)lni_global(&p->n->globals, LNI_G_HEALTH_SENSITIVITY),
+		        "recovered", p->last_alive);
 }

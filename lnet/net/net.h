@@ -3,15 +3,14 @@
  * Local interfaces, peers, rails and credits. The drivers are below; messages are above.
  *
  * OWNERSHIP
- *   lni_net.lock is a leaf lock; it guards the peer table, the peer snapshots' publication, the list
- *   of NIs and the watchers. Nothing is called with it held.
- *   A peer NI's credits, queue, rails' queues and counters belong to its home loop.
- *   NI sets and peers are immutable once published; readers are on a loop (or hold the lock), and what
- *   was replaced is freed after lni_grace().
+ *   lni_net.lock is a leaf lock; it guards the peer table, the peer snapshots' publication, the
+ * list of NIs and the watchers. Nothing is called with it held. A peer NI's credits, queue, rails'
+ * queues and counters belong to its home loop. NI sets and peers are immutable once published;
+ * readers are on a loop (or hold the lock), and what was replaced is freed after lni_grace().
  *
  * CREDITS (spec: behaviour.md section 2)
- *   free + in use = max, for each peer NI and for each (NI, loop) share; `waiting` counts messages in
- *   the queue, and is shown as negative credits. Giving a credit back starts the oldest waiter.
+ *   free + in use = max, for each peer NI and for each (NI, loop) share; `waiting` counts messages
+ * in the queue, and is shown as negative credits. Giving a credit back starts the oldest waiter.
  */
 #ifndef LNI_NET_NET_H
 #define LNI_NET_NET_H
@@ -19,8 +18,8 @@
 #include "lnet/base/list.h"
 #include "lnet/rt/node.h"
 
-#define LNI_MAX_NIS	256u
-#define LNI_HEALTH_MAX	1000
+#define LNI_MAX_NIS    256u
+#define LNI_HEALTH_MAX 1000
 
 struct lni_ni;
 struct lni_pni;
@@ -45,7 +44,7 @@ enum lni_ni_life { LNI_NI_STARTING, LNI_NI_ACTIVE, LNI_NI_STOPPING, LNI_NI_STOPP
 struct lni_ni {
 	struct lnet_lnd_ni d;
 	struct lnet *n;
-	unsigned serial; /* order of adding */
+	unsigned serial;  /* order of adding */
 	_Atomic int life; /* enum lni_ni_life */
 	_Atomic unsigned nrails;
 	struct lni_share *share; /* [nloops] */
@@ -81,11 +80,11 @@ struct lni_rail {
 	struct lnet_rail d;
 	struct lni_pni *pni;
 	struct lni_ni *ni;
-	struct lni_rail *next;	/* of the pni; under net->lock */
+	struct lni_rail *next; /* of the pni; under net->lock */
 	struct lnet_work work;
 	bool published;
 	struct lni_list blocked; /* lni_tx.node: the driver said -EAGAIN */
-	_Atomic int refs;	/* driver's, plus messages under way */
+	_Atomic int refs;        /* driver's, plus messages under way */
 	bool up;
 	bool closing, closed;
 	int last_err;
@@ -97,12 +96,12 @@ struct lni_pni {
 	struct lnet_nid nid;
 	uint32_t pid;
 	struct lnet_loop *loop;
-	struct lni_pni *hnext; /* under net->lock */
+	struct lni_pni *hnext;           /* under net->lock */
 	_Atomic(struct lni_peer *) peer; /* never NULL */
 	struct lni_peer *claim; /* what it said of itself and was not believed; under net->lock */
-	_Atomic int refs; /* table, rails, users */
+	_Atomic int refs;       /* table, rails, users */
 	_Atomic bool dead;
-	struct lni_rail *rails; /* under net->lock */
+	struct lni_rail *rails;    /* under net->lock */
 	_Atomic uint32_t last_use; /* seconds, for eviction */
 	/* the home loop's */
 	struct lni_credits cr;
@@ -123,10 +122,10 @@ struct lni_tx {
 	struct lni_list node;
 	struct lni_rail *rail;
 	struct lnet_timer timer; /* while it waits in one of our queues */
-	uint64_t started;	 /* ns, for latency */
-	uint8_t where;		 /* enum lni_tx_where */
-	bool has_peer, has_ni;	 /* credits */
-	uint8_t kind;		 /* the owner's */
+	uint64_t started;        /* ns, for latency */
+	uint8_t where;           /* enum lni_tx_where */
+	bool has_peer, has_ni;   /* credits */
+	uint8_t kind;            /* the owner's */
 };
 
 struct lni_watcher;
@@ -174,17 +173,20 @@ void lni_ni_event(struct lnet_lnd_ni *d, enum lnet_ni_state st, const char *why)
 void lni_ni_free(struct lni_ni *ni);
 void lni_wait_ni(struct lnet *n, struct lni_ni *ni); /* until it is stopped and has no rail */
 const char *lni_hs_name(enum lnet_hstatus hs);
-/* Count a failure or success against the local NI, the peer NI, or nobody (behaviour.md section 5). */
+/* Count a failure or success against the local NI, the peer NI, or nobody (behaviour.md section 5).
+ */
 void lni_health_note(struct lni_rail *r, enum lnet_hstatus hs);
 void lni_health_alive(struct lni_pni *p);
 
 /* pni.c: peer NIs and rails. */
-/* Reference; *out is made when create. -ENOENT, -ENOMEM, -ENOSPC table full, -ESHUTDOWN. Any thread. */
+/* Reference; *out is made when create. -ENOENT, -ENOMEM, -ENOSPC table full, -ESHUTDOWN. Any
+ * thread. */
 int lni_pni_get(struct lnet *n, const struct lnet_nid *nid, uint32_t pid, bool create,
-	struct lni_pni **out);
+        struct lni_pni **out);
 void lni_pni_put(struct lni_pni *p);
 void lni_pni_hold(struct lni_pni *p);
-/* The rail from ni to p, made and opened if needed; with a reference. -ENOMEM, -ESHUTDOWN. Any thread. */
+/* The rail from ni to p, made and opened if needed; with a reference. -ENOMEM, -ESHUTDOWN. Any
+ * thread. */
 int lni_rail_get(struct lni_pni *p, struct lni_ni *ni, struct lni_rail **out);
 void lni_rail_hold(struct lni_rail *r);
 void lni_rail_put(struct lni_rail *r);
@@ -193,7 +195,8 @@ void lni_pni_set_health(struct lni_pni *p, int value, const char *reason, uint64
 void lni_pni_shut(struct lni_pni *p, const struct lni_ni *ni);
 void lni_pni_kill(struct lni_pni *p);
 /* Up to max of its rails (those to ni; NULL = all), each with a reference. Any thread. */
-unsigned lni_pni_rails(struct lni_pni *p, const struct lni_ni *ni, struct lni_rail **v, unsigned max);
+unsigned lni_pni_rails(
+        struct lni_pni *p, const struct lni_ni *ni, struct lni_rail **v, unsigned max);
 void lni_pni_clear(struct lni_pni *p, const struct lni_ni *ni); /* its counters; on its loop */
 void lni_rail_shut(struct lni_rail *r);
 /* Out of the table (lock held), then kill and drop the table's reference on its loop. */
@@ -202,15 +205,15 @@ void lni_pni_post_kill(struct lni_pni *p);
 void lni_up_rail_closed(struct lnet_rail *d);
 /* fn for each peer NI of the loop. On that loop. */
 void lni_pni_each_on(struct lnet *n, struct lnet_loop *l,
-	void (*fn)(struct lni_pni *p, const struct lni_ni *ni), const struct lni_ni *ni);
+        void (*fn)(struct lni_pni *p, const struct lni_ni *ni), const struct lni_ni *ni);
 
 /* peer.c: snapshots. Any thread. */
 bool lni_same_peer(struct lnet *n, const struct lnet_nid *a, const struct lnet_nid *b);
 struct lnet_nid lni_primary(const struct lni_pni *p); /* on p's loop */
-/* A ping reply or a push told us the NIDs of the peer that owns `from`. 0; -EEXIST a NID belongs to a
- * configured or connected peer (*bad); -EINVAL it claims one of ours. */
+/* A ping reply or a push told us the NIDs of the peer that owns `from`. 0; -EEXIST a NID belongs to
+ * a configured or connected peer (*bad); -EINVAL it claims one of ours. */
 int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lnet_nid *nids,
-	unsigned nnids, uint32_t features, bool prim_first, struct lnet_nid *bad);
+        unsigned nnids, uint32_t features, bool prim_first, struct lnet_nid *bad);
 struct lni_peer *lni_peer_single(const struct lnet_nid *nid);
 void lni_peer_put(struct lni_peer *peer);
 struct lni_pni *lni_pni_lookup(struct lni_net *net, const struct lnet_nid *nid, uint32_t pid);

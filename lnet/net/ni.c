@@ -99,8 +99,8 @@ static int check_tun(const struct lnet_tunable *t, int64_t v, char *why, size_t 
 		return -EPERM;
 	}
 	if (v < t->min || v > t->max) {
-		say(why, len, "%s: %lld is not in %lld..%lld", t->name, (long long)v, (long long)t->min,
-			(long long)t->max);
+		say(why, len, "%s: %lld is not in %lld..%lld", t->name, (long long)v,
+		        (long long)t->min, (long long)t->max);
 		return -EINVAL;
 	}
 	return 0;
@@ -116,7 +116,8 @@ static int fill_tunables(struct lni_ni *ni, const struct lnet_ni_conf *c, char *
 		int k = tun_index(l, c->tun[i].name), rc;
 
 		if (k < 0) {
-			say(why, len, "networks of type %s have no tunable '%s'", l->name, c->tun[i].name);
+			say(why, len, "networks of type %s have no tunable '%s'", l->name,
+			        c->tun[i].name);
 			return -EINVAL;
 		}
 		rc = check_tun(&l->tunables[k], c->tun[i].value, why, len);
@@ -141,13 +142,14 @@ static int agree_net(struct lni_ni *ni, lnet_net_t net, char *why, size_t len)
 			continue;
 		for (unsigned i = 0; i < l->ntunables; i++) {
 			if (!(l->tunables[i].flags & LNET_TUN_NET) ||
-				ni->d.tunables[i] == o->d.tunables[i])
+			        ni->d.tunables[i] == o->d.tunables[i])
 				continue;
 			if (ni->tun_set[i]) {
-				say(why, len, "%s is %lld on this net, not %lld: it is one value for all "
-					"its interfaces",
-					l->tunables[i].name, (long long)o->d.tunables[i],
-					(long long)ni->d.tunables[i]);
+				say(why, len,
+				        "%s is %lld on this net, not %lld: it is one value for all "
+				        "its interfaces",
+				        l->tunables[i].name, (long long)o->d.tunables[i],
+				        (long long)ni->d.tunables[i]);
 				return -EINVAL;
 			}
 			ni->d.tunables[i] = o->d.tunables[i];
@@ -163,7 +165,7 @@ static int check_common(const struct lnet_ni_conf *c, char *why, size_t len)
 		const char *name;
 		int32_t v, min;
 	} t[] = {{"peer_timeout", c->peer_timeout, -1}, {"peer_credits", c->peer_credits, 1},
-		{"peer_buffer_credits", c->peer_buffer_credits, 0}, {"credits", c->credits, 1}};
+	        {"peer_buffer_credits", c->peer_buffer_credits, 0}, {"credits", c->credits, 1}};
 
 	for (int i = 0; i < 4; i++) {
 		if (t[i].v != LNET_UNSET && t[i].v < t[i].min) {
@@ -191,7 +193,8 @@ static void fill_common(struct lni_ni *ni, const struct lnet_ni_conf *c)
 	ni->d.credits = ni->eff[3];
 }
 
-/* An NI's credits are split over the loops, at least 8 peers' worth each (behaviour.md section 2). */
+/* An NI's credits are split over the loops, at least 8 peers' worth each (behaviour.md section 2).
+ */
 static void fill_shares(struct lni_ni *ni)
 {
 	unsigned nl = ni->n->nloops;
@@ -237,8 +240,8 @@ static struct lni_ni *alloc_ni(struct lnet *n, struct lni_driver *drv)
 	return ni;
 }
 
-static int set_allow(struct lni_ni *ni, enum lnet_accept accept, const struct lnet_cidr *allow,
-	unsigned nallow)
+static int set_allow(
+        struct lni_ni *ni, enum lnet_accept accept, const struct lnet_cidr *allow, unsigned nallow)
 {
 	struct lnet_cidr *copy = NULL;
 
@@ -272,7 +275,8 @@ static int call_stop(void *arg)
 	return 0;
 }
 
-static int make_ni(struct lnet *n, const struct lnet_ni_conf *c, struct lni_ni **out, char *why, size_t len)
+static int make_ni(
+        struct lnet *n, const struct lnet_ni_conf *c, struct lni_ni **out, char *why, size_t len)
 {
 	struct lni_driver *drv;
 	struct lni_ni *ni;
@@ -310,8 +314,8 @@ static int make_ni(struct lnet *n, const struct lnet_ni_conf *c, struct lni_ni *
 	return 0;
 }
 
-static int add_locked(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *nid, char *why,
-	size_t len)
+static int add_locked(
+        struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *nid, char *why, size_t len)
 {
 	const struct lni_ni_set *s = atomic_load(&n->net->nis);
 	struct lni_ni *ni;
@@ -323,7 +327,8 @@ static int add_locked(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_
 		return -ENOSPC;
 	}
 	if (s && !lnet_nid_is_any(&c->nid) && lni_ni_by_nid(n, &c->nid)) {
-		say(why, len, "%s is configured already", lnet_nid_str(&c->nid, text, sizeof(text)));
+		say(why, len, "%s is configured already",
+		        lnet_nid_str(&c->nid, text, sizeof(text)));
 		return -EEXIST;
 	}
 	rc = make_ni(n, c, &ni, why, len);
@@ -332,13 +337,15 @@ static int add_locked(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_
 	rc = lni_loop_call(ni->d.loop, call_start, ni);
 	if (rc) {
 		say(why, len, "%s does not start: %s",
-			lnet_nid_is_any(&c->nid) ? ni->d.ifname : lnet_nid_str(&c->nid, text, sizeof(text)),
-			strerror(-rc));
+		        lnet_nid_is_any(&c->nid) ? ni->d.ifname
+		                                 : lnet_nid_str(&c->nid, text, sizeof(text)),
+		        strerror(-rc));
 		lni_ni_free(ni);
 		return rc;
 	}
 	if (s && lni_ni_by_nid(n, &ni->d.nid)) {
-		say(why, len, "%s is configured already", lnet_nid_str(&ni->d.nid, text, sizeof(text)));
+		say(why, len, "%s is configured already",
+		        lnet_nid_str(&ni->d.nid, text, sizeof(text)));
 		rc = -EEXIST;
 	} else {
 		ni->serial = n->net->next_serial++;
@@ -358,7 +365,8 @@ static int add_locked(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_
 	return 0;
 }
 
-int lnet_ni_add(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *nid, char *why, size_t len)
+int lnet_ni_add(
+        struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *nid, char *why, size_t len)
 {
 	int rc;
 
@@ -367,7 +375,7 @@ int lnet_ni_add(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *n
 	if (lni_in_handler(n))
 		return -EDEADLK;
 	if (c->size < sizeof(*c) || (lnet_nid_is_any(&c->nid) && !c->ifname) ||
-		(!lnet_nid_is_any(&c->nid) && lnet_nid_net(&c->nid) != c->net)) {
+	        (!lnet_nid_is_any(&c->nid) && lnet_nid_net(&c->nid) != c->net)) {
 		say(why, len, "a NID of that net, or an interface name, is needed");
 		return -EINVAL;
 	}
@@ -460,8 +468,9 @@ void lni_ni_event(struct lnet_lnd_ni *d, enum lnet_ni_state st, const char *why)
 	if (atomic_exchange(&ni->up, up) == up)
 		return;
 	atomic_store(&ni->fatal, !up);
-	lni_logf(ni->n, up ? LNET_LOG_NOTICE : LNET_LOG_WARN, up ? "NI-UP" : "NI-DOWN", "%s is %s: %s",
-		lnet_nid_str(&d->nid, text, sizeof(text)), up ? "up" : "down", why ? why : "");
+	lni_logf(ni->n, up ? LNET_LOG_NOTICE : LNET_LOG_WARN, up ? "NI-UP" : "NI-DOWN",
+	        "%s is %s: %s", lnet_nid_str(&d->nid, text, sizeof(text)), up ? "up" : "down",
+	        why ? why : "");
 	if (atomic_load(&ni->life) == LNI_NI_ACTIVE)
 		ni->n->up.ni_changed(ni->n);
 }
@@ -534,7 +543,7 @@ static int set_accept(void *arg)
 }
 
 int lnet_net_set_accept(struct lnet *n, lnet_net_t net, enum lnet_accept accept,
-	const struct lnet_cidr *allow, unsigned nallow)
+        const struct lnet_cidr *allow, unsigned nallow)
 {
 	struct set_arg a = {.n = n, .net = net, .accept = accept, .allow = allow, .nallow = nallow};
 	int rc;

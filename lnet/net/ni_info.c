@@ -68,27 +68,27 @@ static void fill(struct lni_ni *ni, struct lnet_ni_info *i)
 	struct gather g = {ni, i};
 
 	*i = (struct lnet_ni_info){.size = sizeof(*i),
-		.nid = ni->d.nid,
-		.up = atomic_load(&ni->up),
-		.fatal = atomic_load(&ni->fatal),
-		.peer_timeout = ni->eff[0],
-		.peer_credits = ni->eff[1],
-		.peer_buffer_credits = ni->eff[2],
-		.credits = ni->eff[3],
-		.conf_peer_timeout = ni->conf[0],
-		.conf_peer_credits = ni->conf[1],
-		.conf_peer_buffer_credits = ni->conf[2],
-		.conf_credits = ni->conf[3],
-		.lnd = ni->d.node->lnd,
-		.tun = ni->d.tunables,
-		.tun_set = ni->tun_set,
-		.stats = ni->d.stats,
-		.cpts = ni->cpts,
-		.accept = ni->d.accept,
-		.allow = ni->d.allow,
-		.nallow = ni->d.nallow,
-		.speed_mbps = ni->d.speed_mbps,
-		.mtu = ni->d.mtu};
+	        .nid = ni->d.nid,
+	        .up = atomic_load(&ni->up),
+	        .fatal = atomic_load(&ni->fatal),
+	        .peer_timeout = ni->eff[0],
+	        .peer_credits = ni->eff[1],
+	        .peer_buffer_credits = ni->eff[2],
+	        .credits = ni->eff[3],
+	        .conf_peer_timeout = ni->conf[0],
+	        .conf_peer_credits = ni->conf[1],
+	        .conf_peer_buffer_credits = ni->conf[2],
+	        .conf_credits = ni->conf[3],
+	        .lnd = ni->d.node->lnd,
+	        .tun = ni->d.tunables,
+	        .tun_set = ni->tun_set,
+	        .stats = ni->d.stats,
+	        .cpts = ni->cpts,
+	        .accept = ni->d.accept,
+	        .allow = ni->d.allow,
+	        .nallow = ni->d.nallow,
+	        .speed_mbps = ni->d.speed_mbps,
+	        .mtu = ni->d.mtu};
 	memcpy(i->ifname, ni->d.ifname, sizeof(i->ifname));
 	i->health.value = atomic_load(&ni->health);
 	i->health.reason = atomic_load(&ni->health_reason);
@@ -158,9 +158,9 @@ void lnet_stats_reset(struct lnet *n)
 	lni_exit(n);
 }
 
-#define C(name, field)                                                                             \
-	{                                                                                          \
-		name, offsetof(struct lni_counters, field)                                         \
+#define C(name, field)                                     \
+	{                                                  \
+		name, offsetof(struct lni_counters, field) \
 	}
 #define H(name, hs) C(name, by_hstatus[hs])
 
@@ -169,47 +169,48 @@ static const struct {
 	const char *name;
 	size_t off;
 } counter_names[] = {
-	C("msgs_max", msgs_max),
-	C("errors", errors),
-	C("send_count", send_count),
-	C("resend_count", resend_count),
-	C("response_timeout_count", response_timeout_count),
-	H("local_interrupt_count", LNET_HS_LOCAL_INTERRUPT),
-	H("local_dropped_count", LNET_HS_LOCAL_DROPPED),
-	H("local_aborted_count", LNET_HS_LOCAL_ABORTED),
-	H("local_no_route_count", LNET_HS_LOCAL_NO_ROUTE),
-	H("local_timeout_count", LNET_HS_LOCAL_TIMEOUT),
-	H("local_error_count", LNET_HS_LOCAL_ERROR),
-	H("remote_dropped_count", LNET_HS_REMOTE_DROPPED),
-	H("remote_error_count", LNET_HS_REMOTE_ERROR),
-	H("remote_timeout_count", LNET_HS_REMOTE_TIMEOUT),
-	H("network_timeout_count", LNET_HS_NETWORK_TIMEOUT),
-	C("recv_count", recv_count),
-	C("drop_count", drop_count),
-	C("send_length", send_length),
-	C("recv_length", recv_length),
-	C("drop_length", drop_length),
-	C("ops_started", ops_started),
-	C("ops_ok", ops_ok),
-	C("ops_failed", ops_failed),
-	C("ops_cancelled", ops_cancelled),
-	C("ops_timed_out", ops_timed_out),
-	C("drop_no_match", drop_no_match),
-	C("drop_too_long", drop_too_long),
-	C("drop_bad_portal", drop_bad_portal),
-	C("drop_not_mine", drop_not_mine),
-	C("drop_late", drop_late),
-	C("drop_forged", drop_forged),
-	C("drop_park_full", drop_park_full),
-	C("drop_filter", drop_filter),
-	C("drop_nomem", drop_nomem),
-	C("proto_errors", proto_errors),
-	C("foreign_src", foreign_src),
-	C("parked", parked),
-	C("redirects", redirects),
+        C("msgs_max", msgs_max),
+        C("errors", errors),
+        C("send_count", send_count),
+        C("resend_count", resend_count),
+        C("response_timeout_count", response_timeout_count),
+        H("local_interrupt_count", LNET_HS_LOCAL_INTERRUPT),
+        H("local_dropped_count", LNET_HS_LOCAL_DROPPED),
+        H("local_aborted_count", LNET_HS_LOCAL_ABORTED),
+        H("local_no_route_count", LNET_HS_LOCAL_NO_ROUTE),
+        H("local_timeout_count", LNET_HS_LOCAL_TIMEOUT),
+        H("local_error_count", LNET_HS_LOCAL_ERROR),
+        H("remote_dropped_count", LNET_HS_REMOTE_DROPPED),
+        H("remote_error_count", LNET_HS_REMOTE_ERROR),
+        H("remote_timeout_count", LNET_HS_REMOTE_TIMEOUT),
+        H("network_timeout_count", LNET_HS_NETWORK_TIMEOUT),
+        C("recv_count", recv_count),
+        C("drop_count", drop_count),
+        C("send_length", send_length),
+        C("recv_length", recv_length),
+        C("drop_length", drop_length),
+        C("ops_started", ops_started),
+        C("ops_ok", ops_ok),
+        C("ops_failed", ops_failed),
+        C("ops_cancelled", ops_cancelled),
+        C("ops_timed_out", ops_timed_out),
+        C("drop_no_match", drop_no_match),
+        C("drop_too_long", drop_too_long),
+        C("drop_bad_portal", drop_bad_portal),
+        C("drop_not_mine", drop_not_mine),
+        C("drop_late", drop_late),
+        C("drop_forged", drop_forged),
+        C("drop_park_full", drop_park_full),
+        C("drop_filter", drop_filter),
+        C("drop_nomem", drop_nomem),
+        C("proto_errors", proto_errors),
+        C("foreign_src", foreign_src),
+        C("parked", parked),
+        C("redirects", redirects),
 };
 
-int lnet_stats_each(struct lnet *n, int (*fn)(void *arg, const char *name, uint64_t value), void *arg)
+int lnet_stats_each(
+        struct lnet *n, int (*fn)(void *arg, const char *name, uint64_t value), void *arg)
 {
 	struct lni_counters sum;
 	void *v[2] = {n, &sum};
@@ -222,11 +223,12 @@ int lnet_stats_each(struct lnet *n, int (*fn)(void *arg, const char *name, uint6
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	lni_each_loop(n, sum_counters, v);
-	started = sum.ops_started - sum.ops_ok - sum.ops_failed - sum.ops_cancelled - sum.ops_timed_out;
+	started = sum.ops_started - sum.ops_ok - sum.ops_failed - sum.ops_cancelled -
+	          sum.ops_timed_out;
 	rc = fn(arg, "msgs_alloc", started);
 	for (size_t i = 0; !rc && i < sizeof(counter_names) / sizeof(counter_names[0]); i++)
 		rc = fn(arg, counter_names[i].name,
-			*(const uint64_t *)((const char *)&sum + counter_names[i].off));
+		        *(const uint64_t *)((const char *)&sum + counter_names[i].off));
 	lni_exit(n);
 	return rc;
 }

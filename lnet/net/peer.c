@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers: which NIDs belong to one node. A peer is an immutable snapshot shared by its peer NIs; every
- * change builds a new one, points the peer NIs at it under the lock and lets the old one go after a
- * grace period.
+ * Peers: which NIDs belong to one node. A peer is an immutable snapshot shared by its peer NIs;
+ * every change builds a new one, points the peer NIs at it under the lock and lets the old one go
+ * after a grace period.
  *
- * Who may say what: the administrator wins. A node may speak for itself (push, ping reply), but takes
- * a NID over from another peer only if nobody is connected under it, or if that one, too, said that
- * they are the same node (spec: errors.md section 8, row 11).
+ * Who may say what: the administrator wins. A node may speak for itself (push, ping reply), but
+ * takes a NID over from another peer only if nobody is connected under it, or if that one, too,
+ * said that they are the same node (spec: errors.md section 8, row 11).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,8 @@ bool lni_same_peer(struct lnet *n, const struct lnet_nid *a, const struct lnet_n
 	pthread_mutex_lock(&n->net->lock);
 	pa = lni_pni_lookup(n->net, a, LNET_PID_LUSTRE);
 	pb = lni_pni_lookup(n->net, b, LNET_PID_LUSTRE);
-	same = (pa && has_nid(atomic_load(&pa->peer), b)) || (pb && has_nid(atomic_load(&pb->peer), a));
+	same = (pa && has_nid(atomic_load(&pa->peer), b)) ||
+	       (pb && has_nid(atomic_load(&pb->peer), a));
 	pthread_mutex_unlock(&n->net->lock);
 	return same;
 }
@@ -79,7 +80,8 @@ struct lnet_nid lni_primary(const struct lni_pni *p)
 	return atomic_load_explicit(&p->peer, memory_order_acquire)->primary;
 }
 
-/* A change in preparation: the new peer, the peer NIs it takes, spare snapshots for NIDs that leave. */
+/* A change in preparation: the new peer, the peer NIs it takes, spare snapshots for NIDs that
+ * leave. */
 struct change {
 	struct lnet *n;
 	struct lni_peer *fresh;
@@ -104,7 +106,7 @@ static void change_fini(struct change *c)
 	for (unsigned i = 0; i < c->nold; i++)
 		if (lni_grace(c->n, put_late, c->old[i]))
 			lni_logf(c->n, LNET_LOG_ERR, "NOMEM", "a peer record of %u NIDs is lost",
-				c->old[i]->nnids);
+			        c->old[i]->nnids);
 }
 
 static int change_init(struct change *c)
@@ -202,7 +204,7 @@ static int check_conf(const struct change *c, const struct lnet_nid *primary, st
 }
 
 int lnet_peer_add(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
-	unsigned nnids, bool multi_rail, bool lock, struct lnet_nid *bad)
+        unsigned nnids, bool multi_rail, bool lock, struct lnet_nid *bad)
 {
 	struct change c = {.n = n};
 	struct lni_peer *old;
@@ -244,7 +246,7 @@ int lnet_peer_add(struct lnet *n, const struct lnet_nid *primary, const struct l
 		goto out;
 	}
 	c.fresh->state = LNET_PEER_CONFIGURED | (multi_rail ? LNET_PEER_MULTI_RAIL : 0) |
-			 (lock ? LNET_PEER_LOCK_PRIMARY : 0);
+	                 (lock ? LNET_PEER_LOCK_PRIMARY : 0);
 	rc = change_init(&c);
 	if (rc)
 		goto out;
@@ -309,7 +311,7 @@ static int learn_locked(struct change *c, struct lnet_nid *bad)
 static bool unchanged(const struct lni_peer *old, const struct lni_peer *fresh)
 {
 	if (old->nnids != fresh->nnids || old->state != fresh->state ||
-		old->features != fresh->features || !lnet_nid_eq(&old->primary, &fresh->primary))
+	        old->features != fresh->features || !lnet_nid_eq(&old->primary, &fresh->primary))
 		return false;
 	for (unsigned i = 0; i < fresh->nnids; i++)
 		if (!has_nid(old, &fresh->nids[i]))
@@ -318,7 +320,7 @@ static bool unchanged(const struct lni_peer *old, const struct lni_peer *fresh)
 }
 
 int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lnet_nid *nids,
-	unsigned nnids, uint32_t features, bool discovered, struct lnet_nid *bad)
+        unsigned nnids, uint32_t features, bool discovered, struct lnet_nid *bad)
 {
 	struct change c = {.n = n};
 	struct lni_peer *was;
@@ -337,7 +339,7 @@ int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lne
 			add_nid(c.fresh, &nids[i]);
 	c.fresh->features = features;
 	c.fresh->state = (discovered ? LNET_PEER_DISCOVERED | LNET_PEER_NIDS_UPTODATE : 0) |
-			 ((features & 8u) ? LNET_PEER_MULTI_RAIL : 0);
+	                 ((features & 8u) ? LNET_PEER_MULTI_RAIL : 0);
 	pthread_mutex_lock(&n->net->lock);
 	p = lni_pni_lookup(n->net, from, LNET_PID_LUSTRE);
 	was = p ? atomic_load(&p->peer) : NULL;
@@ -356,8 +358,8 @@ int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lne
 }
 
 /* Lock held: what of the peer goes. Fills in v (table references are the caller's to drop). */
-static int del_locked(struct change *c, struct lni_peer *old, const struct lnet_nid *nids, unsigned nnids,
-	struct lni_pni **v, unsigned *k)
+static int del_locked(struct change *c, struct lni_peer *old, const struct lnet_nid *nids,
+        unsigned nnids, struct lni_pni **v, unsigned *k)
 {
 	bool whole = nnids == 0;
 
@@ -391,7 +393,7 @@ static int del_locked(struct change *c, struct lni_peer *old, const struct lnet_
 }
 
 int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
-	unsigned nnids, bool force, struct lnet_nid *bad)
+        unsigned nnids, bool force, struct lnet_nid *bad)
 {
 	struct lni_pni *v[2 * LNET_PEER_NIDS_MAX + 2], *p;
 	struct change c = {.n = n};

@@ -29,18 +29,18 @@ static int fill_pni(void *arg)
 	unsigned k;
 
 	*i = (struct lnet_peer_ni_info){.nid = p->nid,
-		.pid = p->pid,
-		.state = "NA",
-		.conn = "idle",
-		.max_credits = p->cr.max,
-		.credits_free = p->cr.free - p->cr.waiting,
-		.credits_min = p->cr.low,
-		.rtr_credits = p->cr.max,
-		.rtr_credits_min = p->cr.max,
-		.refs = (uint32_t)atomic_load(&p->refs),
-		.last_alive = p->last_alive,
-		.health = p->health,
-		.traffic = p->traffic};
+	        .pid = p->pid,
+	        .state = "NA",
+	        .conn = "idle",
+	        .max_credits = p->cr.max,
+	        .credits_free = p->cr.free - p->cr.waiting,
+	        .credits_min = p->cr.low,
+	        .rtr_credits = p->cr.max,
+	        .rtr_credits_min = p->cr.max,
+	        .refs = (uint32_t)atomic_load(&p->refs),
+	        .last_alive = p->last_alive,
+	        .health = p->health,
+	        .traffic = p->traffic};
 	k = lni_pni_rails(p, NULL, v, 16);
 	for (unsigned r = 0; r < k; r++) {
 		struct lnet_rail_info ri = {0};
@@ -90,7 +90,8 @@ static int list_peers(struct lnet *n, const struct lnet_nid *nid, struct key **o
 
 			for (unsigned i = 0; !hit && i < peer->nnids; i++)
 				hit = lnet_nid_eq(nid, &peer->nids[i]);
-			if (!hit || !lnet_nid_eq(&peer->primary, &p->nid) || lni_ni_by_nid(n, &p->nid))
+			if (!hit || !lnet_nid_eq(&peer->primary, &p->nid) ||
+			        lni_ni_by_nid(n, &p->nid))
 				continue;
 			k[c++] = (struct key){p->nid, p->pid};
 		}
@@ -106,7 +107,7 @@ static int list_peers(struct lnet *n, const struct lnet_nid *nid, struct key **o
 
 /* Its peer NIs, each with a reference. */
 static unsigned hold_members(struct lnet *n, const struct key *k, struct lnet_peer_info *info,
-	struct lni_pni **v, unsigned max)
+        struct lni_pni **v, unsigned max)
 {
 	struct lni_net *net = n->net;
 	struct lni_pni *p;
@@ -136,7 +137,7 @@ static unsigned hold_members(struct lnet *n, const struct key *k, struct lnet_pe
 }
 
 int lnet_peer_each(struct lnet *n, const struct lnet_nid *nid,
-	int (*fn)(void *arg, const struct lnet_peer_info *i), void *arg)
+        int (*fn)(void *arg, const struct lnet_peer_info *i), void *arg)
 {
 	struct lnet_peer_ni_info *ni = NULL;
 	struct lni_pni *v[LNET_PEER_NIDS_MAX + 2];

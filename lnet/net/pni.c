@@ -2,10 +2,10 @@
 /*
  * Peer NIs and rails: the table, references, making and ending them.
  *
- * References of a peer NI: one for the table while it is hashed, one for each rail, one for each user.
- * References of a rail: one while the peer NI is alive (the list's), the driver's, one for each message
- * under way. A peer NI that leaves the table closes its rails; each is freed when the driver has
- * closed it and the last reference is gone.
+ * References of a peer NI: one for the table while it is hashed, one for each rail, one for each
+ * user. References of a rail: one while the peer NI is alive (the list's), the driver's, one for
+ * each message under way. A peer NI that leaves the table closes its rails; each is freed when the
+ * driver has closed it and the last reference is gone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -167,7 +167,8 @@ static struct lni_pni *pick_victim(struct lni_net *net, const struct lnet_nid *n
 	unsigned b = bucket(net, nid, 0), seen = 0;
 
 	for (unsigned i = 0; i < net->nbuckets && seen < EVICT_SCAN; i++) {
-		for (struct lni_pni *p = net->table[(b + i) & (net->nbuckets - 1)]; p; p = p->hnext) {
+		for (struct lni_pni *p = net->table[(b + i) & (net->nbuckets - 1)]; p;
+		        p = p->hnext) {
 			seen++;
 			/* the table's and its rails' references alone: nobody uses it now */
 			int idle = 1;
@@ -175,7 +176,7 @@ static struct lni_pni *pick_victim(struct lni_net *net, const struct lnet_nid *n
 			for (struct lni_rail *r = p->rails; r; r = r->next)
 				idle += 1 + 1000 * (atomic_load(&r->refs) > 1);
 			if (atomic_load(&p->refs) != idle ||
-				(atomic_load(&p->peer)->state & LNET_PEER_CONFIGURED))
+			        (atomic_load(&p->peer)->state & LNET_PEER_CONFIGURED))
 				continue;
 			if (!best || atomic_load(&p->last_use) < atomic_load(&best->last_use))
 				best = p;
@@ -209,8 +210,8 @@ static int insert(struct lnet *n, struct lni_pni *p, struct lni_pni **victim)
 	return 0;
 }
 
-int lni_pni_get(struct lnet *n, const struct lnet_nid *nid, uint32_t pid, bool create,
-	struct lni_pni **out)
+int lni_pni_get(
+        struct lnet *n, const struct lnet_nid *nid, uint32_t pid, bool create, struct lni_pni **out)
 {
 	struct lni_net *net = n->net;
 	struct lni_pni *p, *fresh = NULL, *victim = NULL;
@@ -235,8 +236,8 @@ int lni_pni_get(struct lnet *n, const struct lnet_nid *nid, uint32_t pid, bool c
 	}
 	if (p) {
 		lni_pni_hold(p);
-		atomic_store_explicit(&p->last_use, (uint32_t)(lnet_now(n) / 1000000000u),
-			memory_order_relaxed);
+		atomic_store_explicit(
+		        &p->last_use, (uint32_t)(lnet_now(n) / 1000000000u), memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&net->lock);
 	if (fresh) {
@@ -309,7 +310,7 @@ int lni_rail_get(struct lni_pni *p, struct lni_ni *ni, struct lni_rail **out)
 	if (!fresh)
 		return -ENOMEM;
 	fresh->d = (struct lnet_rail){
-		.ni = &ni->d, .nid = p->nid, .pid = p->pid, .loop = p->loop, .core = fresh};
+	        .ni = &ni->d, .nid = p->nid, .pid = p->pid, .loop = p->loop, .core = fresh};
 	fresh->pni = p;
 	fresh->ni = ni;
 	lni_list_init(&fresh->blocked);
@@ -382,7 +383,8 @@ void lni_up_rail_closed(struct lnet_rail *d)
 }
 
 /* Up to max rails that match, each with a reference. ni NULL: all. */
-unsigned lni_pni_rails(struct lni_pni *p, const struct lni_ni *ni, struct lni_rail **v, unsigned max)
+unsigned lni_pni_rails(
+        struct lni_pni *p, const struct lni_ni *ni, struct lni_rail **v, unsigned max)
 {
 	unsigned k = 0;
 
@@ -444,7 +446,7 @@ void lni_pni_set_health(struct lni_pni *p, int value, const char *reason, uint64
 }
 
 void lni_pni_each_on(struct lnet *n, struct lnet_loop *l,
-	void (*fn)(struct lni_pni *p, const struct lni_ni *ni), const struct lni_ni *ni)
+        void (*fn)(struct lni_pni *p, const struct lni_ni *ni), const struct lni_ni *ni)
 {
 	struct lni_net *net = n->net;
 

@@ -40,7 +40,8 @@ static int refuse(struct lni_rail *r, const struct lnet_hdr *h, const char *why)
 
 	lni_ctr(r->pni->n, r->d.loop)->proto_errors++;
 	lni_logf(r->pni->n, LNET_LOG_WARN, "PROTO", "message for %s from %s: %s",
-		lnet_nid_str(&h->dest_nid, d, sizeof(d)), lnet_nid_str(&r->d.nid, s, sizeof(s)), why);
+	        lnet_nid_str(&h->dest_nid, d, sizeof(d)), lnet_nid_str(&r->d.nid, s, sizeof(s)),
+	        why);
 	return -EPROTO;
 }
 
@@ -157,8 +158,8 @@ static void up_fence_done(struct lnet_fence *f)
 		fn(f);
 }
 
-static int up_rail_get(struct lnet_lnd_ni *d, const struct lnet_nid *nid, uint32_t pid,
-	struct lnet_rail **out)
+static int up_rail_get(
+        struct lnet_lnd_ni *d, const struct lnet_nid *nid, uint32_t pid, struct lnet_rail **out)
 {
 	struct lni_ni *ni = lni_ni_of(d);
 	struct lni_pni *p;
@@ -182,7 +183,8 @@ static void up_rail_put(struct lnet_rail *d)
 	lni_rail_put(lni_rail_of(d));
 }
 
-static bool up_nid_owns(struct lnet_lnd_ni *d, const struct lnet_nid *nid, const struct lnet_nid *addr)
+static bool up_nid_owns(
+        struct lnet_lnd_ni *d, const struct lnet_nid *nid, const struct lnet_nid *addr)
 {
 	return lni_same_peer(lni_ni_of(d)->n, nid, addr);
 }
@@ -226,7 +228,8 @@ static void up_ni_stopped(struct lnet_lnd_ni *d)
 	atomic_store(&lni_ni_of(d)->life, LNI_NI_STOPPED);
 }
 
-static void up_log(struct lnet_lnd_node *d, enum lnet_log_level lv, const char *id, const char *fmt, ...)
+static void up_log(
+        struct lnet_lnd_node *d, enum lnet_log_level lv, const char *id, const char *fmt, ...)
 {
 	struct lnet *n = d->core;
 	va_list ap;
@@ -237,18 +240,18 @@ static void up_log(struct lnet_lnd_node *d, enum lnet_log_level lv, const char *
 }
 
 const struct lnet_lnd_up lni_lnd_up = {
-	.parse = up_parse,
-	.rx_done = up_rx_done,
-	.tx_done = lni_up_tx_done,
-	.get_done = up_get_done,
-	.tx_ready = lni_up_tx_ready,
-	.fence_done = up_fence_done,
-	.rail_get = up_rail_get,
-	.rail_put = up_rail_put,
-	.nid_owns = up_nid_owns,
-	.rail_event = up_rail_event,
-	.rail_closed = lni_up_rail_closed,
-	.ni_event = lni_ni_event,
-	.ni_stopped = up_ni_stopped,
-	.log = up_log,
+        .parse = up_parse,
+        .rx_done = up_rx_done,
+        .tx_done = lni_up_tx_done,
+        .get_done = up_get_done,
+        .tx_ready = lni_up_tx_ready,
+        .fence_done = up_fence_done,
+        .rail_get = up_rail_get,
+        .rail_put = up_rail_put,
+        .nid_owns = up_nid_owns,
+        .rail_event = up_rail_event,
+        .rail_closed = lni_up_rail_closed,
+        .ni_event = lni_ni_event,
+        .ni_stopped = up_ni_stopped,
+        .log = up_log,
 };

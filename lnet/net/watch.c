@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peer watches: a file system evicts on what they say. An event is queued as ready work of the peer's
- * home loop, so that the callback runs as a handler.
+ * Peer watches: a file system evicts on what they say. An event is queued as ready work of the
+ * peer's home loop, so that the callback runs as a handler.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ void lni_watch_fire(struct lni_rail *r, enum lnet_peer_event ev, int err)
 }
 
 int lnet_peer_watch(struct lnet *n, const struct lnet_nid *nid, lnet_peer_watch_fn fn, void *user,
-	lnet_handle_t *watch)
+        lnet_handle_t *watch)
 {
 	struct lni_watcher *w = calloc(1, sizeof(*w));
 

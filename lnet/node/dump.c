@@ -38,12 +38,13 @@ static void dump_op(struct dump *d, const struct lni_op *op, uint64_t now)
 	char text[256], nid[LNET_NIDSTR_MAX];
 
 	snprintf(text, sizeof(text),
-		"op %016llx %s %s portal %u bits %#llx bytes %u: waits for %s, %.3f s old, %.3f s left",
-		(unsigned long long)op->id, op->put ? "PUT" : "GET",
-		lnet_nid_str(&op->target, nid, sizeof(nid)), op->portal,
-		(unsigned long long)op->match_bits, op->length, waits_for(op),
-		(double)(now - op->tx.started) / 1e9,
-		op->deadline > now ? (double)(op->deadline - now) / 1e9 : 0.0);
+	        "op %016llx %s %s portal %u bits %#llx bytes %u: waits for %s, %.3f s old, %.3f s "
+	        "left",
+	        (unsigned long long)op->id, op->put ? "PUT" : "GET",
+	        lnet_nid_str(&op->target, nid, sizeof(nid)), op->portal,
+	        (unsigned long long)op->match_bits, op->length, waits_for(op),
+	        (double)(now - op->tx.started) / 1e9,
+	        op->deadline > now ? (double)(op->deadline - now) / 1e9 : 0.0);
 	d->line(d->arg, text);
 }
 
@@ -54,8 +55,8 @@ static void dump_pni(struct dump *d, struct lni_pni *p)
 	unsigned k = lni_pni_rails(p, NULL, v, 16);
 
 	snprintf(text, sizeof(text), "peer ni %s pid %u: credits %d of %d free, %d wait, lowest %d",
-		lnet_nid_str(&p->nid, nid, sizeof(nid)), p->pid, p->cr.free, p->cr.max, p->cr.waiting,
-		p->cr.low);
+	        lnet_nid_str(&p->nid, nid, sizeof(nid)), p->pid, p->cr.free, p->cr.max,
+	        p->cr.waiting, p->cr.low);
 	d->line(d->arg, text);
 	for (unsigned i = 0; i < k; i++) {
 		v[i]->ni->d.node->lnd->dump(&v[i]->d, d->line, d->arg);
@@ -107,9 +108,9 @@ int lnet_dump(struct lnet *n, void (*line)(void *arg, const char *text), void *a
 		return -EDEADLK;
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
-	snprintf(text, sizeof(text), "node %s: %u loops, %u MEs, %u MDs, %llu bytes parked", n->name,
-		n->nloops, atomic_load(&n->ptl->mes), atomic_load(&n->ptl->mds),
-		(unsigned long long)atomic_load(&n->mem_used));
+	snprintf(text, sizeof(text), "node %s: %u loops, %u MEs, %u MDs, %llu bytes parked",
+	        n->name, n->nloops, atomic_load(&n->ptl->mes), atomic_load(&n->ptl->mds),
+	        (unsigned long long)atomic_load(&n->mem_used));
 	line(arg, text);
 	lni_each_loop(n, dump_loop, &d);
 	lni_exit(n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ping target: what this node tells of itself (spec: wire-lnet.md section 8), and the buffers
- * for what others push (section 9). Discovery of our own accord is not done here: a push is acknowledged
- * and believed as far as lni_peer_learn() believes it.
+ * for what others push (section 9). Discovery of our own accord is not done here: a push is
+ * acknowledged and believed as far as lni_peer_learn() believes it.
  */
 #include "lnet/node/ping.h"
 
@@ -86,9 +86,11 @@ static struct target *build(struct lnet *n, size_t *size)
 	return t;
 }
 
-static int attach(struct lnet *n, const struct lnet_md_desc *d, enum lnet_ins_pos pos, lnet_handle_t *md)
+static int attach(
+        struct lnet *n, const struct lnet_md_desc *d, enum lnet_ins_pos pos, lnet_handle_t *md)
 {
-	struct lnet_match m = {.nid = lnet_nid_any(), .pid = LNET_PID_ANY, .bits = LNI_PING_MATCHBITS};
+	struct lnet_match m = {
+	        .nid = lnet_nid_any(), .pid = LNET_PID_ANY, .bits = LNI_PING_MATCHBITS};
 	lnet_handle_t me;
 	int rc = lnet_me_attach(n, LNI_PING_PORTAL, &m, LNET_UNLINK, pos, &me);
 
@@ -105,10 +107,10 @@ static int rebuild(void *arg)
 	struct lnet *n = arg;
 	struct lni_pinger *p = n->ping;
 	lnet_handle_t old = p->md;
-	struct lnet_md_desc d = {.options = LNET_MD_OP_GET | LNET_MD_TRUNCATE | LNET_MD_MANAGE_REMOTE |
-					    LNET_MD_EV_QUIET,
-		.threshold = LNET_MD_THRESH_INF,
-		.handler = on_target};
+	struct lnet_md_desc d = {.options = LNET_MD_OP_GET | LNET_MD_TRUNCATE |
+	                                    LNET_MD_MANAGE_REMOTE | LNET_MD_EV_QUIET,
+	        .threshold = LNET_MD_THRESH_INF,
+	        .handler = on_target};
 	struct iovec iov;
 	struct target *t;
 	size_t size;
@@ -176,14 +178,15 @@ static void learn(struct push *b, const struct lnet_event *ev)
 		return;
 	}
 	if (!(info.features & LNI_PING_MULTI_RAIL) || (ev->initiator_pid & LNET_PID_USERFLAG) ||
-		info.count == 0)
+	        info.count == 0)
 		return;
 	for (uint32_t i = 0; i < info.count; i++)
 		nids[i] = e[i].nid;
 	rc = lni_peer_learn(b->n, &ev->source, nids, info.count, info.features, true, &bad);
 	if (rc)
-		lni_logf(b->n, LNET_LOG_WARN, "CLAIM", "%s claims %s, which is another node's: ignored", s,
-			lnet_nid_str(&bad, t, sizeof(t)));
+		lni_logf(b->n, LNET_LOG_WARN, "CLAIM",
+		        "%s claims %s, which is another node's: ignored", s,
+		        lnet_nid_str(&bad, t, sizeof(t)));
 }
 
 static void post_push(struct push *b);
@@ -205,10 +208,10 @@ static void post_push(struct push *b)
 {
 	struct iovec iov = {b->data, sizeof(b->data)};
 	struct lnet_md_desc d = {.mem = {.iov = &iov, .niov = 1},
-		.options = LNET_MD_OP_PUT | LNET_MD_TRUNCATE,
-		.threshold = 1,
-		.handler = on_push,
-		.user = b};
+	        .options = LNET_MD_OP_PUT | LNET_MD_TRUNCATE,
+	        .threshold = 1,
+	        .handler = on_push,
+	        .user = b};
 	lnet_handle_t md;
 
 	atomic_fetch_add(&b->p->alive, 1);

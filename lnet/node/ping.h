@@ -10,8 +10,8 @@
 int lni_ping_open(struct lnet *n);
 void lni_ping_stop(struct lnet *n);
 void lni_ping_close(struct lnet *n);
-/* Something that a ping tells of us changed. Any thread; on return the next ping says so, unless the
- * caller is on another loop than the first. */
+/* Something that a ping tells of us changed. Any thread; on return the next ping says so, unless
+ * the caller is on another loop than the first. */
 void lni_ping_changed(struct lnet *n);
 
 #endif

@@ -52,11 +52,11 @@ static int ask(struct ping *p, size_t size)
 static int to_result(const struct lni_ping_info *info, struct lnet_ping_result *r)
 {
 	*r = (struct lnet_ping_result){.size = sizeof(*r),
-		.pid = info->pid,
-		.features = info->features,
-		.seq = info->seq,
-		.multi_rail = info->features & LNI_PING_MULTI_RAIL,
-		.nnids = info->count};
+	        .pid = info->pid,
+	        .features = info->features,
+	        .seq = info->seq,
+	        .multi_rail = info->features & LNI_PING_MULTI_RAIL,
+	        .nnids = info->count};
 	r->nids = calloc(info->count + 1, sizeof(r->nids[0]));
 	r->up = calloc(info->count + 1, sizeof(r->up[0]));
 	if (!r->nids || !r->up) {
@@ -88,9 +88,11 @@ static void learn(struct ping *p, const struct lnet_event *ev, const struct lnet
 
 	if (!r->multi_rail || !r->nnids || (p->args.target_pid & LNET_PID_USERFLAG))
 		return;
-	if (lni_peer_learn(p->n, &ev->target, r->nids, r->nnids, r->features, false, &bad) == -EEXIST)
-		lni_logf(p->n, LNET_LOG_WARN, "CLAIM", "%s claims %s, which is another node's: ignored",
-			lnet_nid_str(&ev->target, s, sizeof(s)), lnet_nid_str(&bad, t, sizeof(t)));
+	if (lni_peer_learn(p->n, &ev->target, r->nids, r->nnids, r->features, false, &bad) ==
+	        -EEXIST)
+		lni_logf(p->n, LNET_LOG_WARN, "CLAIM",
+		        "%s claims %s, which is another node's: ignored",
+		        lnet_nid_str(&ev->target, s, sizeof(s)), lnet_nid_str(&bad, t, sizeof(t)));
 }
 
 static void on_event(const struct lnet_event *ev)
@@ -131,7 +133,7 @@ static void on_event(const struct lnet_event *ev)
 }
 
 int lnet_ping_start(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
-	const struct lnet_nid *source, uint64_t deadline, ping_fn fn, void *user)
+        const struct lnet_nid *source, uint64_t deadline, ping_fn fn, void *user)
 {
 	struct ping *p = calloc(1, sizeof(*p));
 	int rc;
@@ -195,8 +197,8 @@ static bool is_done(void *arg)
 	return atomic_load_explicit(&s->done, memory_order_acquire);
 }
 
-int lnet_ping(struct lnet *n, const struct lnet_nid *nid, uint32_t pid, const struct lnet_nid *source,
-	uint64_t deadline, struct lnet_ping_result *r)
+int lnet_ping(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
+        const struct lnet_nid *source, uint64_t deadline, struct lnet_ping_result *r)
 {
 	struct sync s = {.r = r};
 	int rc;

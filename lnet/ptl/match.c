@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Matching (spec: wire-lnet.md section 7.1): entries with ignore bits first, then those hashed by match
- * bits, in list order. The first entry that fits decides, also when its room is too small.
+ * Matching (spec: wire-lnet.md section 7.1): entries with ignore bits first, then those hashed by
+ * match bits, in list order. The first entry that fits decides, also when its room is too small.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static bool fits(const struct lni_me *me, const struct lni_query *q)
 }
 
 /* Room and commitment. Lock held. */
-static enum lni_match_result take(struct lni_md *md, const struct lni_query *q, struct lni_use *u,
-	struct lni_hit *hit)
+static enum lni_match_result take(
+        struct lni_md *md, const struct lni_query *q, struct lni_use *u, struct lni_hit *hit)
 {
 	uint64_t offset = (md->options & LNET_MD_MANAGE_REMOTE) ? q->offset : md->offset;
 	uint64_t room;
@@ -77,7 +77,8 @@ static struct lni_md *search(struct lni_list *list, const struct lni_query *q)
 {
 	struct lni_list *i;
 
-	lni_list_each(i, list) {
+	lni_list_each(i, list)
+	{
 		struct lni_me *me = lni_container(i, struct lni_me, node);
 
 		if (fits(me, q))
@@ -86,8 +87,8 @@ static struct lni_md *search(struct lni_list *list, const struct lni_query *q)
 	return NULL;
 }
 
-enum lni_match_result lni_match(struct lnet *n, const struct lni_query *q, struct lni_use *u,
-	struct lni_hit *hit)
+enum lni_match_result lni_match(
+        struct lnet *n, const struct lni_query *q, struct lni_use *u, struct lni_hit *hit)
 {
 	struct lni_portal *p;
 	struct lnet_match key = {.bits = q->bits};

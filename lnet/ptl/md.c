@@ -274,7 +274,8 @@ int lni_md_unlink_live(struct lnet *n, struct lni_md *md, bool cancel)
 	me = close_md(md);
 	idle = md->nuses == 0;
 	md->told |= idle;
-	lni_list_each(i, &md->uses) {
+	lni_list_each(i, &md->uses)
+	{
 		struct lni_use *u = lni_container(i, struct lni_use, node);
 
 		if (!cancel)
@@ -293,10 +294,10 @@ int lni_md_unlink_live(struct lnet *n, struct lni_md *md, bool cancel)
 	}
 	if (idle && md->handler) {
 		md->ev = (struct lnet_event){.size = sizeof(md->ev),
-			.type = LNET_EV_UNLINK,
-			.unlinked = true,
-			.md = md->id,
-			.user = md->user};
+		        .type = LNET_EV_UNLINK,
+		        .unlinked = true,
+		        .md = md->id,
+		        .user = md->user};
 		atomic_fetch_add(&md->refs, 1);
 		lnet_work_init(&md->work, run_unlink_event, md);
 		lnet_loop_post(n->loops[0], &md->work);
@@ -330,4 +331,3 @@ void lni_md_retire(struct lnet *n, lnet_handle_t h)
 	lni_md_unlink_live(n, md, false);
 	lni_md_put(md);
 }
-

@@ -22,7 +22,8 @@ void lni_me_put(struct lnet *n, struct lni_me *me)
 	free(me);
 }
 
-int lnet_md_attach(struct lnet *n, lnet_handle_t h, const struct lnet_md_desc *d, lnet_handle_t *out)
+int lnet_md_attach(
+        struct lnet *n, lnet_handle_t h, const struct lnet_md_desc *d, lnet_handle_t *out)
 {
 	struct lni_portal *p;
 	struct lni_me *me;
@@ -71,10 +72,11 @@ out:
 }
 
 static int attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, int unlink, int pos,
-	struct lni_me *near, lnet_handle_t *out)
+        struct lni_me *near, lnet_handle_t *out)
 {
 	struct lni_portal *p = &n->ptl->portal[portal];
-	uint8_t kind = m->ignore == 0 && !lnet_nid_is_any(&m->nid) && m->pid != LNET_PID_ANY ? 1 : 2;
+	uint8_t kind =
+	        m->ignore == 0 && !lnet_nid_is_any(&m->nid) && m->pid != LNET_PID_ANY ? 1 : 2;
 	struct lni_me *me = calloc(1, sizeof(*me));
 	struct lni_list *list;
 	int rc;
@@ -129,7 +131,7 @@ static bool bad_args(int unlink, enum lnet_ins_pos pos)
 }
 
 int lnet_me_attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, int unlink,
-	enum lnet_ins_pos pos, lnet_handle_t *me)
+        enum lnet_ins_pos pos, lnet_handle_t *me)
 {
 	int rc;
 
@@ -143,7 +145,7 @@ int lnet_me_attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, 
 }
 
 int lnet_me_insert(struct lnet *n, lnet_handle_t where, const struct lnet_match *m, int unlink,
-	enum lnet_ins_pos pos, lnet_handle_t *out)
+        enum lnet_ins_pos pos, lnet_handle_t *out)
 {
 	struct lni_me *near;
 	unsigned loop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lazy portals: PUTs that came before their MD wait here, whole, in bounded memory. Reading never stops
- * for them (unlike the kernel, whose parked message blocks its connection).
+ * Lazy portals: PUTs that came before their MD wait here, whole, in bounded memory. Reading never
+ * stops for them (unlike the kernel, whose parked message blocks its connection).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ bool lni_park(struct lnet *n, uint32_t portal, struct lni_parked *p, unsigned ma
 	bool ok;
 
 	pthread_mutex_lock(&t->lock);
-	lni_list_each(i, &t->parked)
-		of_peer += lni_container(i, struct lni_parked, node)->rail->pni == p->rail->pni;
+	lni_list_each(i, &t->parked) of_peer +=
+	        lni_container(i, struct lni_parked, node)->rail->pni == p->rail->pni;
 	ok = t->lazy && of_peer < max;
 	if (ok) {
 		lni_list_add_tail(&t->parked, &p->node);
@@ -46,8 +46,8 @@ static void send_home(struct lni_list *out)
 	}
 }
 
-/* All of them go to their loops and are matched anew there; those that still fit nothing come back, in
- * order, since each loop runs its inbox in order. */
+/* All of them go to their loops and are matched anew there; those that still fit nothing come back,
+ * in order, since each loop runs its inbox in order. */
 void lni_park_retry(struct lnet *n, uint32_t portal)
 {
 	struct lni_portal *t = &n->ptl->portal[portal];
@@ -74,7 +74,8 @@ int lnet_portal_lazy(struct lnet *n, uint32_t portal, bool lazy)
 	t->lazy = lazy;
 	pthread_mutex_unlock(&t->lock);
 	if (!lazy)
-		lni_park_retry(n, portal); /* nothing parks any more: what fits nothing is dropped */
+		lni_park_retry(
+		        n, portal); /* nothing parks any more: what fits nothing is dropped */
 	lni_exit(n);
 	return 0;
 }

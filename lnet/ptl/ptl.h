@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Portals, match entries, memory descriptors: what a message from outside may touch, and who is told.
+ * Portals, match entries, memory descriptors: what a message from outside may touch, and who is
+ * told.
  *
- * LOCKS  One leaf lock a portal guards its MEs, their MDs and its parked messages; free-standing MDs share
- *   one more; the id table has its own. Never two at once; never held over payload or a handler.
- * MD     ACTIVE, then CLOSING (no new use, id dead), then FREE. A use is one message that may touch the
- *   memory: an operation, a payload coming in, a REPLY going out. The event of the last use of a
- *   CLOSING MD says `unlinked`; an idle MD gets an UNLINK event of its own.
- *   Unlinked by the caller, uses under way are cancelled, each on its loop; used up, they finish.
+ * LOCKS  One leaf lock a portal guards its MEs, their MDs and its parked messages; free-standing
+ * MDs share one more; the id table has its own. Never two at once; never held over payload or a
+ * handler. MD     ACTIVE, then CLOSING (no new use, id dead), then FREE. A use is one message that
+ * may touch the memory: an operation, a payload coming in, a REPLY going out. The event of the last
+ * use of a CLOSING MD says `unlinked`; an idle MD gets an UNLINK event of its own. Unlinked by the
+ * caller, uses under way are cancelled, each on its loop; used up, they finish.
  */
 #ifndef LNI_PTL_PTL_H
 #define LNI_PTL_PTL_H
@@ -22,14 +23,14 @@ struct lni_me;
 
 /* One message that may touch an MD. Embedded in what describes the message. */
 struct lni_use {
-	struct lni_list node;	/* of md->uses, under the MD's lock */
-	struct lni_md *md;	/* holds a reference */
-	struct lnet_loop *loop; /* where the message lives */
-	void (*cancel)(struct lni_use *u); /* on that loop: end it soon */
-	struct lnet_work work;	/* carries cancel there */
-	struct lni_use *next;	/* while cancels are gathered */
-	bool cancelling;	/* work is posted; under the MD's lock */
-	bool gone;		/* ended while work was posted: work frees it */
+	struct lni_list node;               /* of md->uses, under the MD's lock */
+	struct lni_md *md;                  /* holds a reference */
+	struct lnet_loop *loop;             /* where the message lives */
+	void (*cancel)(struct lni_use *u);  /* on that loop: end it soon */
+	struct lnet_work work;              /* carries cancel there */
+	struct lni_use *next;               /* while cancels are gathered */
+	bool cancelling;                    /* work is posted; under the MD's lock */
+	bool gone;                          /* ended while work was posted: work frees it */
 	void (*release)(struct lni_use *u); /* the memory may go */
 };
 
@@ -87,7 +88,7 @@ struct lni_portal {
 	pthread_mutex_t lock;
 	uint8_t kind; /* 0 none yet, 1 unique, 2 wildcard */
 	bool lazy;
-	struct lni_list wild;	 /* MEs with ignore bits */
+	struct lni_list wild;    /* MEs with ignore bits */
 	struct lni_list *bucket; /* [LNI_ME_BUCKETS] the others */
 	struct lni_list parked;
 	unsigned nparked;
@@ -121,8 +122,8 @@ struct lni_query {
 
 enum lni_match_result {
 	LNI_MATCH_HIT,
-	LNI_MATCH_NONE,	    /* no entry */
-	LNI_MATCH_LAZY,	    /* no entry, PUT, lazy portal: may be parked */
+	LNI_MATCH_NONE,     /* no entry */
+	LNI_MATCH_LAZY,     /* no entry, PUT, lazy portal: may be parked */
 	LNI_MATCH_TOO_LONG, /* an entry, without the room */
 	LNI_MATCH_BAD_PORTAL,
 };
@@ -131,11 +132,12 @@ int lni_ptl_open(struct lnet *n);
 void lni_ptl_stop(struct lnet *n); /* unlink everything, without waiting */
 void lni_ptl_close(struct lnet *n);
 
-/* match.c. On a hit the use is registered with the MD (u->md set) and the threshold is spent. Any thread
- * that owns u->loop. */
-enum lni_match_result lni_match(struct lnet *n, const struct lni_query *q, struct lni_use *u,
-	struct lni_hit *hit);
-/* Would an MD fit now that another was attached? Starts delivery of parked messages that do. Any thread. */
+/* match.c. On a hit the use is registered with the MD (u->md set) and the threshold is spent. Any
+ * thread that owns u->loop. */
+enum lni_match_result lni_match(
+        struct lnet *n, const struct lni_query *q, struct lni_use *u, struct lni_hit *hit);
+/* Would an MD fit now that another was attached? Starts delivery of parked messages that do. Any
+ * thread. */
 void lni_park_retry(struct lnet *n, uint32_t portal);
 /* Keep it. false: the portal is not lazy any more, or this peer has its share parked already. */
 bool lni_park(struct lnet *n, uint32_t portal, struct lni_parked *p, unsigned max_per_peer);
@@ -143,7 +145,8 @@ bool lni_park(struct lnet *n, uint32_t portal, struct lni_parked *p, unsigned ma
 /* md.c */
 int lni_md_get(struct lnet *n, lnet_handle_t id, struct lni_md **md); /* reference; -ENOENT */
 void lni_md_put(struct lni_md *md);
-/* Register a use with a bound MD and spend one of its threshold. -ENOENT closing, -EINVAL used up. */
+/* Register a use with a bound MD and spend one of its threshold. -ENOENT closing, -EINVAL used up.
+ */
 int lni_md_use(struct lni_md *md, struct lni_use *u);
 /* The use is over. *unlinked: its event is the MD's last. Afterwards u may only be released with
  * lni_use_release(), after the event. */
@@ -156,7 +159,7 @@ void lni_md_retire(struct lnet *n, lnet_handle_t md);
 int lni_md_make(struct lnet *n, const struct lnet_md_desc *d, struct lni_md **out);
 void lni_md_hold(void *md);
 int lni_md_unlink_live(struct lnet *n, struct lni_md *md, bool cancel);
-bool lni_me_out(struct lni_me *me);			/* lock held */
+bool lni_me_out(struct lni_me *me); /* lock held */
 void lni_me_put(struct lnet *n, struct lni_me *me);
 /* Where an ME of that shape is kept; NULL: no memory. Lock held. */
 struct lni_list *lni_portal_list(struct lni_portal *p, const struct lnet_match *m);

@@ -5,10 +5,10 @@
 
 #define MAX_CANDS 64u
 
-#define BY(x, y)                                                                                   \
-	do {                                                                                       \
-		if ((x) != (y))                                                                    \
-			return (x) < (y) ? -1 : 1;                                                 \
+#define BY(x, y)                                   \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
 	} while (0)
 
 int lni_cand_cmp(const struct lni_cand *a, const struct lni_cand *b)
@@ -39,13 +39,14 @@ static struct lni_cand describe(const struct lni_ni *ni, const struct lni_pni *p
 	int mine = atomic_load_explicit(&ni->health, memory_order_relaxed);
 
 	return (struct lni_cand){.up = atomic_load_explicit(&ni->up, memory_order_relaxed),
-		.health = mine < p->health.value ? mine : p->health.value,
-		.credits = s->cr.free - s->cr.waiting,
-		.seq = s->seq};
+	        .health = mine < p->health.value ? mine : p->health.value,
+	        .credits = s->cr.free - s->cr.waiting,
+	        .seq = s->seq};
 }
 
 /* The best NI on p's net. */
-static struct lni_ni *best_ni(struct lnet *n, const struct lni_pni *p, const struct lnet_nid *source)
+static struct lni_ni *best_ni(
+        struct lnet *n, const struct lni_pni *p, const struct lnet_nid *source)
 {
 	const struct lni_ni_set *s = atomic_load_explicit(&n->net->nis, memory_order_acquire);
 	lnet_net_t net = lnet_nid_net(&p->nid);
@@ -85,7 +86,7 @@ static int other_nid(struct lnet *n, struct lni_pni **p)
 }
 
 int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
-	const struct lnet_nid *source, struct lni_rail **rail)
+        const struct lnet_nid *source, struct lni_rail **rail)
 {
 	struct lni_ni *ni = NULL;
 	struct lni_pni *p;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Path selection: a pure comparison over candidates, and the gathering of candidates for one message.
+ * Path selection: a pure comparison over candidates, and the gathering of candidates for one
+ * message.
  */
 #ifndef LNI_ROUTE_SELECT_H
 #define LNI_ROUTE_SELECT_H
@@ -9,13 +10,13 @@
 
 /* One way to go. Compared in this order; the first difference decides. */
 struct lni_cand {
-	bool up;	   /* status: comes before score, and never removes the last path */
-	int health;	   /* higher: the worse of the local NI and the peer NI */
+	bool up;           /* status: comes before score, and never removes the last path */
+	int health;        /* higher: the worse of the local NI and the peer NI */
 	uint32_t priority; /* lower: policy; 0 is best */
 	uint32_t distance; /* lower: NUMA */
 	uint64_t finish;   /* lower: expected finish, ns; 0 = unknown */
 	int32_t credits;   /* higher */
-	uint64_t seq;	   /* lower: used least recently */
+	uint64_t seq;      /* lower: used least recently */
 };
 
 /* <0: a is better, >0: b is better, 0: equal. */
@@ -24,10 +25,10 @@ int lni_cand_cmp(const struct lni_cand *a, const struct lni_cand *b);
 unsigned lni_cand_best(const struct lni_cand *c, unsigned count);
 
 /*
- * The rail for a message to (nid, pid), with a reference. source ANY = choose. On the home loop of nid.
- * -EHOSTUNREACH no local net reaches it, or the source is not ours or on another net.
+ * The rail for a message to (nid, pid), with a reference. source ANY = choose. On the home loop of
+ * nid. -EHOSTUNREACH no local net reaches it, or the source is not ours or on another net.
  */
 int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
-	const struct lnet_nid *source, struct lni_rail **rail);
+        const struct lnet_nid *source, struct lni_rail **rail);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Global numbers of a node (lnetctl's `set`). Read by any thread with lni_global(); written under the
- * lock, checked against each other.
+ * Global numbers of a node (lnetctl's `set`). Read by any thread with lni_global(); written under
+ * the lock, checked against each other.
  */
 #ifndef LNI_RT_GLOBAL_H
 #define LNI_RT_GLOBAL_H
@@ -36,7 +36,8 @@ struct lni_globals {
 void lni_globals_init(struct lni_globals *g);
 void lni_globals_fini(struct lni_globals *g);
 int64_t lni_global(const struct lni_globals *g, enum lni_global_id id);
-int lni_global_set(struct lni_globals *g, const char *name, int64_t value, char *why, size_t whylen);
+int lni_global_set(
+        struct lni_globals *g, const char *name, int64_t value, char *why, size_t whylen);
 int lni_global_find(const char *name); /* index, or -ENOENT */
 
 #endif

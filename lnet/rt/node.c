@@ -175,8 +175,8 @@ uint64_t lni_new_id(struct lnet *n, enum lni_id_kind kind, unsigned loop)
 	do {
 		uint64_t seq = atomic_fetch_add_explicit(&n->next_id, 1, memory_order_relaxed);
 
-		id = lni_perm_apply(&n->perm,
-			(seq << ID_LOOP_BITS | loop) << ID_KIND_BITS | (uint64_t)kind);
+		id = lni_perm_apply(
+		        &n->perm, (seq << ID_LOOP_BITS | loop) << ID_KIND_BITS | (uint64_t)kind);
 	} while (id == 0 || id == LNET_COOKIE_NONE);
 	return id;
 }

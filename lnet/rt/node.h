@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The node object. Each layer keeps its own state behind a pointer of its own and touches no other's.
+ * The node object. Each layer keeps its own state behind a pointer of its own and touches no
+ * other's.
  */
 #ifndef LNI_RT_NODE_H
 #define LNI_RT_NODE_H
@@ -28,7 +29,8 @@ struct lni_counters {
 	uint64_t recv_count, drop_count;
 	uint64_t send_length, recv_length, drop_length;
 	/* ours: why messages were dropped, and how operations ended */
-	uint64_t drop_no_match, drop_too_long, drop_bad_portal, drop_not_mine, drop_late, drop_forged;
+	uint64_t drop_no_match, drop_too_long, drop_bad_portal, drop_not_mine, drop_late,
+	        drop_forged;
 	uint64_t drop_park_full, drop_filter, drop_nomem, drop_no_route;
 	uint64_t proto_errors, foreign_src;
 	uint64_t ops_started, ops_ok, ops_failed, ops_cancelled, ops_timed_out;
@@ -53,12 +55,12 @@ struct lnet {
 	struct lni_globals globals;
 
 	_Atomic uint32_t waiters; /* threads in lni_wait() */
-	struct lnet_work kick;	  /* posted to the first loop */
+	struct lnet_work kick;    /* posted to the first loop */
 	_Atomic bool kicked;
 	_Atomic unsigned graces; /* lni_grace() calls that have not run */
 
-	_Atomic uint32_t users;	 /* calls under way */
-	_Atomic bool closing;	 /* no new work */
+	_Atomic uint32_t users;    /* calls under way */
+	_Atomic bool closing;      /* no new work */
 	_Atomic uint64_t mem_used; /* parked and copied payload */
 
 	struct lni_up up;
@@ -102,28 +104,32 @@ bool lni_in_handler(const struct lnet *n);
 struct lnet_loop *lni_cur_loop(const struct lnet *n);
 
 /*
- * Handles and wire cookies: a kind, a loop and a serial number through a keyed permutation, so that they
- * are never reused and cannot be guessed. lni_id_kind() is meaningful for ids of this node alone.
+ * Handles and wire cookies: a kind, a loop and a serial number through a keyed permutation, so that
+ * they are never reused and cannot be guessed. lni_id_kind() is meaningful for ids of this node
+ * alone.
  */
 enum lni_id_kind { LNI_ID_ME = 1, LNI_ID_MD, LNI_ID_OP, LNI_ID_WATCH };
 uint64_t lni_new_id(struct lnet *n, enum lni_id_kind kind, unsigned loop);
 /* Undo: false when the kind differs or the loop does not exist. */
 bool lni_id_is(const struct lnet *n, uint64_t id, enum lni_id_kind kind, unsigned *loop);
 
-/* Run fn(arg, loop) on each loop in turn and wait; stops at the first non-zero value and returns it. */
+/* Run fn(arg, loop) on each loop in turn and wait; stops at the first non-zero value and returns
+ * it. */
 int lni_each_loop(struct lnet *n, int (*fn)(void *arg, struct lnet_loop *l), void *arg);
 
 /*
  * Call fn(arg) when every loop has passed between two turns since now: nobody can still look at
- * what was unpublished before. Any thread; never waits; fn runs on the last loop. -ENOMEM: fn was not
- * accepted (the caller keeps the memory).
+ * what was unpublished before. Any thread; never waits; fn runs on the last loop. -ENOMEM: fn was
+ * not accepted (the caller keeps the memory).
  */
 int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg);
 bool lni_grace_idle(void *n); /* none is under way */
 
-/* Wait until done(arg); every loop makes progress meanwhile, in poll mode too. 0, -ETIMEDOUT, -EDEADLK. */
+/* Wait until done(arg); every loop makes progress meanwhile, in poll mode too. 0, -ETIMEDOUT,
+ * -EDEADLK. */
 int lni_wait(struct lnet *n, bool (*done)(void *), void *arg, uint64_t deadline);
-/* Something that a waiter may be waiting for happened on `l`: let those who sleep on another loop look. */
+/* Something that a waiter may be waiting for happened on `l`: let those who sleep on another loop
+ * look. */
 void lni_kick(struct lnet *n, const struct lnet_loop *l);
 
 /* Take or give back bytes of the node's memory cap. false: over the cap. */
