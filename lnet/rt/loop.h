@@ -73,7 +73,8 @@ int lni_loop_arm(struct lnet_loop *l, uint64_t *sleep_ns);
 
 unsigned lni_loop_index(const struct lnet_loop *l);
 
-/* For statistics: turns, sleeps, wake-ups written, inbox items. Relaxed reads. */
+/* For statistics: turns, sleeps, wake-ups of the owner or the parked thread, inbox items. Relaxed
+ * reads. */
 struct lni_loop_stats {
 	uint64_t turns, sleeps, wakes, posts;
 };

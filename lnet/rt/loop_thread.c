@@ -8,8 +8,10 @@
 
 void lni_thread_unpark(struct lnet_loop *l)
 {
-	if (atomic_load(&l->park) != PARK_NOT && atomic_exchange(&l->park, PARK_NOT) != PARK_NOT)
-		lni_futex_wake(&l->park, 1);
+	if (atomic_load(&l->park) == PARK_NOT || atomic_exchange(&l->park, PARK_NOT) == PARK_NOT)
+		return;
+	atomic_fetch_add_explicit(&l->wakes, 1, memory_order_relaxed);
+	lni_futex_wake(&l->park, 1);
 }
 
 static bool stopped(struct lnet_loop *l)

