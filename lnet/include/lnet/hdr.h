@@ -12,16 +12,16 @@
 extern "C" {
 #endif
 
-#define LNET_MTU	   1048576u /* largest payload of one PUT or REPLY, bytes */
-#define LNET_MAX_IOV	   256u
-#define LNET_MAX_PORTALS   64u
-#define LNET_HDR4_SIZE	   72u /* 4-byte NIDs */
-#define LNET_HDR16_SIZE	   96u /* large NIDs */
-#define LNET_PID_LUSTRE	   12345u
-#define LNET_PID_ANY	   0xffffffffu
-#define LNET_PID_USERFLAG  0x80000000u
-#define LNET_PID_RESERVED  0xf0000000u
-#define LNET_COOKIE_NONE   0xffffffffffffffffull
+#define LNET_MTU          1048576u /* largest payload of one PUT or REPLY, bytes */
+#define LNET_MAX_IOV      256u
+#define LNET_MAX_PORTALS  64u
+#define LNET_HDR4_SIZE    72u /* 4-byte NIDs */
+#define LNET_HDR16_SIZE   96u /* large NIDs */
+#define LNET_PID_LUSTRE   12345u
+#define LNET_PID_ANY      0xffffffffu
+#define LNET_PID_USERFLAG 0x80000000u
+#define LNET_PID_RESERVED 0xf0000000u
+#define LNET_COOKIE_NONE  0xffffffffffffffffull
 
 enum lnet_msg_type {
 	LNET_MSG_ACK = 0,
@@ -33,7 +33,7 @@ enum lnet_msg_type {
 
 /* A wire handle: echoed bit for bit by the peer. Both words LNET_COOKIE_NONE = none. */
 struct lnet_wmd {
-	uint64_t iface;	 /* random per start of a node */
+	uint64_t iface;  /* random per start of a node */
 	uint64_t object; /* one operation */
 };
 
@@ -71,9 +71,9 @@ struct lnet_hdr {
 };
 
 /*
- * Encode. buf holds LNET_HDR4_SIZE or LNET_HDR16_SIZE bytes; unused bytes of the body are written as
- * zero. encode4 requires that both NIDs have 4-byte addresses: -EAFNOSUPPORT otherwise. -EINVAL for
- * a type outside ACK..REPLY.
+ * Encode. buf holds LNET_HDR4_SIZE or LNET_HDR16_SIZE bytes; unused bytes of the body are written
+ * as zero. encode4 requires that both NIDs have 4-byte addresses: -EAFNOSUPPORT otherwise. -EINVAL
+ * for a type outside ACK..REPLY.
  */
 int lnet_hdr_encode4(const struct lnet_hdr *h, uint8_t buf[LNET_HDR4_SIZE]);
 int lnet_hdr_encode16(const struct lnet_hdr *h, uint8_t buf[LNET_HDR16_SIZE]);
@@ -81,7 +81,8 @@ int lnet_hdr_encode16(const struct lnet_hdr *h, uint8_t buf[LNET_HDR16_SIZE]);
 /*
  * Decode and check what can be checked without state: type 0..3, ACK and GET without payload,
  * payload <= LNET_MTU, nid_size 0 or 12, unused address bytes zero, source NID not ANY.
- * 0, or -EPROTO with *why (may be NULL) a constant lower-case phrase that names the first failed check.
+ * 0, or -EPROTO with *why (may be NULL) a constant lower-case phrase that names the first failed
+ * check.
  */
 int lnet_hdr_decode4(const uint8_t buf[LNET_HDR4_SIZE], struct lnet_hdr *h, const char **why);
 int lnet_hdr_decode16(const uint8_t buf[LNET_HDR16_SIZE], struct lnet_hdr *h, const char **why);
