@@ -36,6 +36,7 @@ static bool refuse_one(struct tcp_ni *ni, int err)
 	uint64_t now = lnet_loop_now(ni->loop);
 	int fd;
 
+	tcp_stat(ni->lni, TCP_S_REFUSED_NOFILE);
 	if (!ni->lsaid || now - ni->lsaid >= SAY_EVERY) {
 		ni->lsaid = now;
 		tcp_log(ni->node, LNET_LOG_ERR, "tcp-nofile",
@@ -45,10 +46,8 @@ static bool refuse_one(struct tcp_ni *ni, int err)
 	if (ni->spare_fd >= 0) {
 		close(ni->spare_fd);
 		fd = accept4(ni->lfd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0) {
-			tcp_stat(ni->lni, TCP_S_REFUSED_NOFILE);
+		if (fd >= 0)
 			close(fd);
-		}
 		ni->spare_fd = spare();
 		if (ni->spare_fd >= 0 && fd >= 0)
 			return true;
