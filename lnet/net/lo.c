@@ -273,7 +273,10 @@ static void rail_run(struct lnet_work *w)
 
 static void rail_timer(struct lnet_timer *t)
 {
-	lo_rail_kick(t->arg);
+	struct lo_rail *r = t->arg;
+
+	r->step = true;
+	lo_rail_kick(r);
 }
 
 static int lo_rail_open(struct lnet_rail *rail)

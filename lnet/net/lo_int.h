@@ -169,6 +169,7 @@ struct lo_rail {
 	uint64_t peer_inc, last_alive;
 	int last_errno;
 	bool detached;
+	bool step;                     /* fake RDMA moves on */
 	TAILQ_HEAD(, lo_conn) accepts; /* under the fabric's lock, with the next */
 	bool fabric_off;
 };

@@ -177,13 +177,15 @@ int lo_redirect(struct lnet_rx *rx)
 void lo_rx_move(struct lo_rail *r)
 {
 	struct lo_rx *x, *next;
+	bool step = r->step;
 
+	r->step = false;
 	for (x = TAILQ_FIRST(&r->active); x; x = next) {
 		next = TAILQ_NEXT(x, link);
 		int err = x->err;
-		if (!err)
+		if (!err && step)
 			move(x, LO_STEP);
-		if (!err && !x->redirected && x->moved < x->dst.mlen)
+		if (!err && !(x->redirected && step) && x->moved < x->dst.mlen)
 			continue;
 		lo_count(r, err ? LO_S_RX_FAILED : LO_S_RX_BYTES, err ? 1 : x->moved);
 		end_sender(x, err);

@@ -460,7 +460,7 @@ int fc_redirect_here(struct fc_rx *rx)
 	fc_enter(n, rx->rail->d.loop);
 	int rc = fc_lnd(n)->redirect(rx->d);
 	fc_leave(n, rx->rail->d.loop);
-	if (rc == 1 && rx->mem) {
+	if (rc == 1 && rx->mem && !rx->op) {
 		struct fc_mem *m = rx->mem;
 		rx->mem = NULL;
 		fc_mem_watch(n, m);
