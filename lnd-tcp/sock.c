@@ -66,10 +66,10 @@ int tcp_sock_error(int fd)
 }
 
 /* fd, or a negative errno. */
-static int dial_from(struct tcp_ni *ni, const union tcp_addr *to, unsigned port)
+static int dial_from(struct tcp_ni *ni, const union tcp_addr *to, unsigned port, bool device)
 {
 	union tcp_addr from = ni->addr;
-	int fd = tcp_sock_new(ni, to->sa.sa_family, true), rc;
+	int fd = tcp_sock_new(ni, to->sa.sa_family, device), rc;
 
 	if (fd < 0)
 		return fd;
@@ -93,7 +93,10 @@ out_close:
 int tcp_sock_dial(struct tcp_ni *ni, const union tcp_addr *to, bool want_priv, bool *privileged)
 {
 	const unsigned n = TCP_PRIV_MAX - TCP_PRIV_MIN + 1;
+	struct tcp_ifinfo own;
 	int fd = -EADDRINUSE;
+	/* What goes to an address of this host does not pass the device. */
+	bool device = !ni->loopback && tcp_if_by_addr(to, &own) == -EADDRNOTAVAIL;
 
 	*privileged = want_priv;
 	for (unsigned i = 0; want_priv && i < n; i++) {
@@ -103,7 +106,7 @@ int tcp_sock_dial(struct tcp_ni *ni, const union tcp_addr *to, bool want_priv, b
 
 		if (port == tcp_addr_port(&ni->addr))
 			continue;
-		fd = dial_from(ni, to, port);
+		fd = dial_from(ni, to, port, device);
 		/* In use: somebody listens there, or this pair of addresses exists. */
 		if (fd != -EADDRINUSE && fd != -EADDRNOTAVAIL)
 			break;
@@ -111,5 +114,5 @@ int tcp_sock_dial(struct tcp_ni *ni, const union tcp_addr *to, bool want_priv, b
 	if (want_priv && fd != -EACCES && fd != -EPERM)
 		return fd;
 	*privileged = false;
-	return dial_from(ni, to, 0);
+	return dial_from(ni, to, 0, device);
 }

@@ -184,6 +184,7 @@ int fc_ni_start(
 	};
 	if (!n->ni.d.tunables || !n->ni.d.stats)
 		return -ENOMEM;
+	memcpy(n->ni.d.ifname, n->ifname, sizeof(n->ifname));
 	rc = set_tuns(n, tun, ntun);
 	if (!rc)
 		rc = fc_do(n->ni.d.loop, call_ni_start, n);

@@ -136,6 +136,7 @@ struct fc_ni {
 struct fc_node {
 	struct lnet_lnd_node d;
 	struct fc_ni ni;
+	char ifname[16]; /* of the NI to start; "": the one that owns its NID */
 	struct lnet_loop *loops[FC_MAX_LOOPS];
 	int in_entry[FC_MAX_LOOPS]; /* each its loop's */
 	unsigned nloops;
