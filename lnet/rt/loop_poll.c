@@ -6,8 +6,9 @@
 
 enum {
 	HOT_TURNS = 64,      /* the hooks stay preferred so long after their last find */
-	SKIP_TURNS = 16,     /* turns without libev while they are */
-	SKIP_NS = 20000,     /* and the time without it */
+	SKIP_TURNS = 128,    /* turns without libev at most while they are */
+	SKIP_MIN_NS = 20000, /* the time without it; doubles as long as libev finds nothing */
+	SKIP_MAX_NS = 160000,
 	FOREIGN_NAP_MS = 10, /* a foreign clock may jump: look at it so often */
 	SPIN_MISSES = 16,    /* spins in vain before spinning is given up for a while */
 	SPIN_PAUSE = 256,    /* sleeps without spinning then */
@@ -52,6 +53,7 @@ static void after_sleep(struct ev_loop *ev)
 
 void lni_poll_init(struct lnet_loop *l)
 {
+	l->skip_ns = SKIP_MIN_NS;
 	ev_set_userdata(l->ev, l);
 	ev_set_loop_release_cb(l->ev, before_sleep, after_sleep);
 	ev_io_init(&l->wake_io, on_wake, l->evfd, EV_READ);
@@ -107,8 +109,13 @@ static unsigned run_ev(struct lnet_loop *l, int flags)
 	l->skipped = 0;
 	l->fd_new = false;
 	ev_run(l->ev, flags);
-	if (l->hooks)
+	if (l->hooks) {
 		l->last_ev = lnet_loop_now(l);
+		if (l->nev)
+			l->skip_ns = SKIP_MIN_NS;
+		else if (l->skip_ns < SKIP_MAX_NS)
+			l->skip_ns *= 2;
+	}
 	return l->nev;
 }
 
@@ -146,7 +153,7 @@ static bool skip_ev(struct lnet_loop *l, unsigned found)
 	if (++l->skipped >= SKIP_TURNS)
 		return false;
 	l->stale = true;
-	return lnet_loop_now(l) - l->last_ev < SKIP_NS;
+	return lnet_loop_now(l) - l->last_ev < l->skip_ns;
 }
 
 static unsigned poll_once(struct lnet_loop *l)

@@ -63,6 +63,7 @@ struct lnet_loop {
 	unsigned hot;     /* the hooks found something in one of the last turns: turns left */
 	unsigned skipped; /* turns without libev */
 	uint64_t last_ev; /* when libev ran last, kept while there are hooks */
+	uint64_t skip_ns; /* how long it may be left out while the hooks are hot */
 	unsigned spin_miss;
 	unsigned spin_pause;
 	_Atomic uint64_t turns, sleeps, posts;

@@ -211,7 +211,7 @@ static void test_hot_hooks(void **state)
 		unsigned before = e.n;
 
 		say(f);
-		for (turns = 0; e.n == before && turns < 17; turns++)
+		for (turns = 0; e.n == before && turns < 129; turns++)
 			lni_loop_turn(f->l, 0);
 		assert_int_equal(e.n, before + 1);
 	}
