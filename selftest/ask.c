@@ -3,10 +3,9 @@
  * Requests of the generator: a PUT with the question, and memory for the answer.
  */
 #include <errno.h>
+#include <sys/random.h>
 
 #include "selftest/target.h"
-
-#define ASK_NS 10000000000ull
 
 static void on_reply(const struct lnet_event *ev)
 {
@@ -22,7 +21,7 @@ static void on_reply(const struct lnet_event *ev)
 
 static int offer_reply(struct lst_target *t, uint64_t bits)
 {
-	struct lnet_match m = {.nid = lnet_nid_any(), .pid = LNET_PID_ANY, .bits = bits};
+	struct lnet_match m = {.nid = t->nid, .pid = LNET_PID_ANY, .bits = bits};
 	struct iovec iov = {t->answer, sizeof(t->answer)};
 	struct lnet_md_desc d = {.mem = {.iov = &iov, .niov = 1},
 	        .options = LNET_MD_OP_PUT | LNET_MD_TRUNCATE,
@@ -58,24 +57,36 @@ static bool is_unlinked(void *arg)
 	return !atomic_load(&t->reply_live);
 }
 
-int lst_target_ask(struct lst_target *t, uint16_t kind)
+/* The answer's memory is ours again after this, however long the event takes. */
+static int wait_unlinked(struct lst_target *t)
+{
+	int rc;
+
+	do
+		rc = lnet_wait(t->a->n, is_unlinked, t, 0);
+	while (rc == -ETIMEDOUT);
+	return rc;
+}
+
+int lst_target_ask(struct lst_target *t, uint16_t kind, uint64_t ns)
 {
 	const struct lst_run_conf *c = t->a->conf;
 	struct lst_request q = {.kind = kind,
-	        .reply_bits = 1ull << 63 | ((uint64_t)(t - t->a->target) << 32) | kind,
 	        .session = t->session,
 	        .get = c->get,
 	        .check = (uint8_t)c->check,
 	        .slots = (uint16_t)c->concurrency,
 	        .source = t->source,
 	        .size = c->bytes,
-	        .seed = t->a->seed};
+	        .seed = t->seed};
 	struct lnet *n = t->a->n;
 	struct lnet_op_args args;
 	int rc;
 
-	/* several runs of one node ask at the same time: the seed keeps their answers apart */
-	q.reply_bits ^= t->a->seed & 0x00ffffff00000000ull;
+	/* a late answer to an earlier request must not be taken for this one's */
+	if (getrandom(&q.reply_bits, sizeof(q.reply_bits), 0) != sizeof(q.reply_bits))
+		return -EIO;
+	q.reply_bits |= 1ull << 63;
 	rc = offer_reply(t, q.reply_bits);
 	if (rc)
 		return rc;
@@ -87,13 +98,13 @@ int lst_target_ask(struct lst_target *t, uint16_t kind)
 	args.match_bits = LST_CONTROL_BITS;
 	args.flags = LNET_OP_ACK;
 	args.mem = (struct lnet_mem){.iov = &t->req_iov, .niov = 1};
-	args.deadline = lnet_now(n) + ASK_NS;
+	args.deadline = lnet_now(n) + ns;
 	rc = lnet_put_wait(n, &args, NULL);
 	if (!rc)
-		rc = lnet_wait(n, is_answered, t, lnet_now(n) + ASK_NS);
+		rc = lnet_wait(n, is_answered, t, args.deadline);
 	if (atomic_load(&t->reply_live))
 		lnet_md_unlink(n, t->reply_md);
-	lnet_wait(n, is_unlinked, t, 0);
+	t->a->lost = t->a->lost || wait_unlinked(t) != 0;
 	if (rc)
 		return rc;
 	if (t->status)

@@ -100,6 +100,10 @@ void lst_reply_encode(const struct lst_reply *r, uint8_t buf[LST_REPLY_SIZE])
 	put(&p, r->want_source, 2);
 	put(&p, r->found_source, 2);
 	put(&p, r->found_known, 1);
+	put(&p, 0, 3);
+	put(&p, r->found_session, 4);
+	put(&p, 0, 4);
+	put(&p, r->word, 8);
 }
 
 int lst_reply_decode(const uint8_t *buf, size_t len, struct lst_reply *out)
@@ -122,6 +126,10 @@ int lst_reply_decode(const uint8_t *buf, size_t len, struct lst_reply *out)
 	r.want_source = (uint16_t)get(&p, 2);
 	r.found_source = (uint16_t)get(&p, 2);
 	r.found_known = get(&p, 1);
+	get(&p, 3);
+	r.found_session = (uint32_t)get(&p, 4);
+	get(&p, 4);
+	r.word = get(&p, 8);
 	if (r.status > 0)
 		return -EPROTO;
 	*out = r;

@@ -48,11 +48,13 @@ struct lst_reply {
 	int32_t status; /* 0 or negative errno */
 	uint32_t session;
 	uint64_t ops, data_errors, order_errors; /* of the session, as the responder saw them */
-	/* the first data error: where, whose it should be, whose it is */
+	/* the first data error: where, whose it should be, whose it is, the bytes themselves */
 	uint64_t at;
 	uint64_t want_op, found_op, found_offset;
 	uint16_t want_source, found_source;
 	bool found_known;
+	uint32_t found_session;
+	uint64_t word;
 };
 
 #define LST_REQUEST_SIZE 48u
@@ -64,6 +66,7 @@ int lst_request_decode(const uint8_t *buf, size_t len, struct lst_request *r);
 void lst_reply_encode(const struct lst_reply *r, uint8_t buf[LST_REPLY_SIZE]);
 int lst_reply_decode(const uint8_t *buf, size_t len, struct lst_reply *r);
 
+#define LST_SLOT_IGNORE 0x20000ull /* never set in slot bits; matches either way */
 static inline uint64_t lst_slot_bits(uint32_t session, uint16_t slot)
 {
 	return (uint64_t)(session & 0x7fffffffu) << 32 | 0x10000u | slot;

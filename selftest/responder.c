@@ -23,18 +23,31 @@ static void answered(const struct lnet_event *ev)
 
 	if (!ev->final)
 		return;
+	atomic_fetch_sub(&a->r->answers, 1);
 	atomic_fetch_sub(&a->r->alive, 1);
 	free(a);
+}
+
+static void count(struct lst_responder *r, uint64_t *what)
+{
+	pthread_mutex_lock(&r->lock);
+	(*what)++;
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void answer(struct lst_responder *r, const struct lnet_event *to, uint64_t bits,
         const struct lst_reply *reply)
 {
-	struct answer *a = malloc(sizeof(*a));
+	struct answer *a = NULL;
 	struct lnet_op_args args;
 
-	if (!a)
-		return; /* the generator asks again or gives up */
+	if (atomic_fetch_add(&r->answers, 1) < LST_ANSWERS_MAX)
+		a = malloc(sizeof(*a));
+	if (!a) { /* the generator asks again or gives up */
+		atomic_fetch_sub(&r->answers, 1);
+		count(r, &r->stats.unanswered);
+		return;
+	}
 	a->r = r;
 	lst_reply_encode(reply, a->data);
 	a->iov = (struct iovec){a->data, sizeof(a->data)};
@@ -50,8 +63,10 @@ static void answer(struct lst_responder *r, const struct lnet_event *to, uint64_
 	args.deadline = lnet_now(r->n) + 10000000000ull;
 	atomic_fetch_add(&r->alive, 1);
 	if (lnet_put(r->n, &args, NULL)) {
+		atomic_fetch_sub(&r->answers, 1);
 		atomic_fetch_sub(&r->alive, 1);
 		free(a);
+		count(r, &r->stats.unanswered);
 	}
 }
 
@@ -66,6 +81,13 @@ static struct lst_session *find(struct lst_responder *r, const struct lnet_event
 	return NULL;
 }
 
+/* Under the lock. */
+static void give_back(struct lst_responder *r, uint64_t bytes)
+{
+	r->nsessions--;
+	r->bytes -= bytes;
+}
+
 static void unlink_session(struct lst_responder *r, struct lst_session *s)
 {
 	struct lst_session **p = &r->sessions;
@@ -73,8 +95,7 @@ static void unlink_session(struct lst_responder *r, struct lst_session *s)
 	while (*p != s)
 		p = &(*p)->next;
 	*p = s->next;
-	r->nsessions--;
-	r->bytes -= (uint64_t)s->slots * s->size;
+	give_back(r, (uint64_t)s->slots * s->size);
 }
 
 /* Out of the list and on its way out. No lock held. */
@@ -88,8 +109,7 @@ static void end_session(struct lst_responder *r, struct lst_session *s)
 	lst_session_close(s);
 }
 
-/* Sessions nobody uses, or those of a peer that is gone (peer != NULL). */
-static void sweep(struct lst_responder *r, const struct lnet_nid *peer, uint32_t pid)
+void lst_sweep(struct lst_responder *r, const struct lnet_nid *peer, uint32_t pid)
 {
 	uint64_t now = lnet_now(r->n);
 	struct lst_session *s, *next, *out = NULL;
@@ -119,53 +139,80 @@ static void on_peer(
 {
 	(void)err;
 	if (ev != LNET_PEER_UP)
-		sweep(user, nid, pid);
+		lst_sweep(user, nid, pid);
 }
 
-static int admit(struct lst_responder *r, const struct lst_request *q, struct lst_session *s)
+/* Room is taken before any memory is. */
+static int admit(struct lst_responder *r, uint64_t bytes)
 {
-	uint64_t bytes = (uint64_t)q->slots * q->size;
 	int rc = 0;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->nsessions >= r->conf.max_sessions || bytes > r->conf.max_bytes - r->bytes) {
-		r->stats.refused++;
+	if (bytes > r->conf.max_each) {
+		rc = -E2BIG;
+	} else if (r->nsessions >= r->conf.max_sessions || bytes > r->conf.max_bytes - r->bytes) {
 		rc = -EBUSY;
 	} else {
 		r->nsessions++;
 		r->bytes += bytes;
-		r->stats.opened++;
-		s->next = r->sessions;
-		r->sessions = s;
 	}
+	r->stats.refused += rc != 0;
 	pthread_mutex_unlock(&r->lock);
 	return rc;
 }
 
+static void refuse(struct lst_responder *r, uint64_t bytes)
+{
+	pthread_mutex_lock(&r->lock);
+	give_back(r, bytes);
+	r->stats.refused++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* False: its number is taken (one chance in 2^31; the generator asks again), or we are stopping. */
+static bool list_session(struct lst_responder *r, struct lst_session *s)
+{
+	bool ok;
+
+	pthread_mutex_lock(&r->lock);
+	ok = !atomic_load(&r->stopping);
+	for (struct lst_session *o = r->sessions; o; o = o->next)
+		ok = ok && o->id != s->id;
+	if (ok) {
+		s->next = r->sessions;
+		r->sessions = s;
+		r->stats.opened++;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return ok;
+}
+
+/* It is listed when all its slots are there: who ends it finds them all. */
 static int open_session(struct lst_responder *r, const struct lnet_event *ev,
         const struct lst_request *q, struct lst_reply *reply)
 {
-	struct lst_session *s;
+	uint64_t bytes = (uint64_t)q->slots * q->size;
+	struct lst_session *s = NULL;
 	int rc;
 
-	sweep(r, NULL, 0);
-	rc = lst_session_new(r, ev, q, &s);
+	lst_sweep(r, NULL, 0);
+	rc = admit(r, bytes);
 	if (rc)
 		return rc;
-	rc = admit(r, q, s);
+	rc = lst_session_new(r, ev, q, &s);
+	if (!rc)
+		rc = lst_session_offer(s);
+	if (!rc)
+		reply->session = s->id;
+	if (!rc && !list_session(r, s))
+		rc = -EBUSY;
 	if (rc) {
-		lst_session_free(s);
+		if (s)
+			lst_session_close(s);
+		refuse(r, bytes);
 		return rc;
 	}
-	rc = lst_session_offer(s);
-	if (rc) {
-		pthread_mutex_lock(&r->lock);
-		unlink_session(r, s);
-		pthread_mutex_unlock(&r->lock);
-		end_session(r, s);
-		return rc;
-	}
-	reply->session = s->id;
+	lst_sweeper_wake(r);
 	return 0;
 }
 
@@ -197,9 +244,7 @@ static void obey(struct lst_control_buf *c, const struct lnet_event *ev)
 	int rc = lst_request_decode(c->data, ev->mlength, &q);
 
 	if (rc) {
-		pthread_mutex_lock(&r->lock);
-		r->stats.bad_requests++;
-		pthread_mutex_unlock(&r->lock);
+		count(r, &r->stats.bad_requests);
 		return;
 	}
 	reply.kind = q.kind;
@@ -271,6 +316,7 @@ int lst_responder_start(
 {
 	struct lst_responder *r = calloc(1, sizeof(*r));
 	struct lnet_nid any = lnet_nid_any();
+	int rc;
 
 	if (!r)
 		return -ENOMEM;
@@ -284,9 +330,16 @@ int lst_responder_start(
 		r->conf = *conf;
 	r->conf.max_sessions = r->conf.max_sessions ? r->conf.max_sessions : 64;
 	r->conf.max_bytes = r->conf.max_bytes ? r->conf.max_bytes : 256ull << 20;
+	r->conf.max_each = r->conf.max_each ? r->conf.max_each : 64ull << 20;
 	r->conf.idle_ns = r->conf.idle_ns ? r->conf.idle_ns : 60000000000ull;
 	pthread_mutex_init(&r->lock, NULL);
-	r->next_id = (uint32_t)(lnet_now(n) ^ (uintptr_t)r);
+	rc = lst_sweeper_start(r);
+	if (rc) {
+		pthread_mutex_destroy(&r->lock);
+		free(r->control);
+		free(r);
+		return rc;
+	}
 	for (unsigned i = 0; i < LST_CONTROL_BUFS; i++) {
 		r->control[i].r = r;
 		post_control(&r->control[i]);
@@ -309,8 +362,10 @@ static bool is_gone(void *arg)
 void lst_responder_stop(struct lst_responder *r)
 {
 	struct lst_session *s;
+	int rc;
 
 	atomic_store(&r->stopping, true);
+	lst_sweeper_stop(r);
 	if (r->watch)
 		lnet_peer_unwatch(r->n, r->watch);
 	for (unsigned i = 0; i < LST_CONTROL_BUFS; i++) {
@@ -332,7 +387,12 @@ void lst_responder_stop(struct lst_responder *r)
 			break;
 		end_session(r, s);
 	}
-	lnet_wait(r->n, is_gone, r, 0);
+	do
+		rc = lnet_wait(r->n, is_gone, r, 0);
+	while (rc == -ETIMEDOUT);
+	if (rc) /* the node closes under us, against the contract: its events would find freed
+	           memory */
+		return;
 	free(r->control);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
+
+#define SUSPECTS 64u
 
 int lst_session_new(struct lst_responder *r, const struct lnet_event *ev,
         const struct lst_request *q, struct lst_session **out)
@@ -11,6 +14,12 @@ int lst_session_new(struct lst_responder *r, const struct lnet_event *ev,
 
 	if (!s)
 		return -ENOMEM;
+	/* 31 bits that cannot be guessed, so that nobody writes into another one's session */
+	if (getrandom(&s->id, sizeof(s->id), 0) != sizeof(s->id)) {
+		free(s);
+		return -EIO;
+	}
+	s->id &= 0x7fffffffu;
 	s->mem = malloc((size_t)q->slots * q->size);
 	if (!s->mem) {
 		free(s);
@@ -26,9 +35,6 @@ int lst_session_new(struct lst_responder *r, const struct lnet_event *ev,
 	s->pattern = (struct lst_pattern){.seed = q->seed, .source = q->source};
 	atomic_init(&s->last, lnet_now(r->n));
 	atomic_init(&s->live, 1);
-	pthread_mutex_lock(&r->lock);
-	s->id = r->next_id++ & 0x7fffffffu;
-	pthread_mutex_unlock(&r->lock);
 	atomic_fetch_add(&r->alive, 1);
 	*out = s;
 	return 0;
@@ -57,17 +63,32 @@ static struct lst_pattern pattern_of(const struct lst_slot *t, uint64_t op)
 	return p;
 }
 
+/* Whose data may have come here? Anybody's who has a session, ours first. */
+static unsigned suspects(const struct lst_session *self, struct lst_suspect v[SUSPECTS])
+{
+	struct lst_responder *r = self->r;
+	unsigned n = 0;
+
+	v[n++] = (struct lst_suspect){.seed = self->pattern.seed, .session = self->id};
+	pthread_mutex_lock(&r->lock);
+	for (struct lst_session *s = r->sessions; s && n < SUSPECTS; s = s->next)
+		if (s != self)
+			v[n++] = (struct lst_suspect){.seed = s->pattern.seed, .session = s->id};
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
 static void note_data_error(
         struct lst_slot *t, const struct lst_pattern *want, uint32_t len, uint64_t at)
 {
 	struct lst_session *s = t->s;
-	struct lst_suspect self = {.seed = want->seed, .session = s->id};
+	struct lst_suspect v[SUSPECTS];
 	struct lst_found found;
 
 	atomic_fetch_add(&s->data_errors, 1);
 	if (atomic_exchange(&s->told, true))
 		return;
-	lst_pattern_find(want, &self, 1, t->mem, len, at, &found);
+	lst_pattern_find(want, v, suspects(s, v), t->mem, len, at, &found);
 	s->first.at = at;
 	s->first.want_op = want->op;
 	s->first.want_source = want->source;
@@ -75,6 +96,8 @@ static void note_data_error(
 	s->first.found_op = found.owner.op;
 	s->first.found_source = found.owner.source;
 	s->first.found_offset = found.owner.offset;
+	s->first.found_session = found.session;
+	s->first.word = found.word;
 	atomic_store(&s->first_ready, true);
 }
 
@@ -126,8 +149,9 @@ static void on_slot(const struct lnet_event *ev)
 static int offer(struct lst_slot *t, uint16_t index)
 {
 	struct lst_session *s = t->s;
+	/* any pid: a portal with wildcards (control) takes no entry without one */
 	struct lnet_match m = {
-	        .nid = lnet_nid_any(), .pid = s->pid, .bits = lst_slot_bits(s->id, index)};
+	        .nid = s->peer, .pid = LNET_PID_ANY, .bits = lst_slot_bits(s->id, index)};
 	struct iovec iov = {t->mem, s->size};
 	struct lnet_md_desc d = {.mem = {.iov = &iov, .niov = 1},
 	        .options = (s->get ? LNET_MD_OP_GET : LNET_MD_OP_PUT) | LNET_MD_MANAGE_REMOTE,

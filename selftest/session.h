@@ -12,6 +12,7 @@
 #include "selftest/selftest.h"
 
 #define LST_CONTROL_BUFS 16u
+#define LST_ANSWERS_MAX  256u /* under way at a time; a request above that is dropped */
 
 struct lst_control_buf {
 	struct lst_responder *r;
@@ -27,11 +28,13 @@ struct lst_responder {
 	struct lst_session *sessions;
 	unsigned nsessions;
 	uint64_t bytes;
-	uint32_t next_id;
 	struct lst_responder_stats stats;
 	struct lst_control_buf *control; /* [LST_CONTROL_BUFS] */
 	lnet_handle_t watch;
 	_Atomic bool stopping;
+	_Atomic unsigned answers;
+	pthread_t sweeper;
+	int wake;               /* eventfd of the sweeper */
 	_Atomic unsigned alive; /* buffers, answers and sessions that a handler may still touch */
 };
 
@@ -63,9 +66,16 @@ struct lst_session {
 	struct lst_slot slot[];
 };
 
-/* -ENOMEM. Counts in r->alive until it is freed. */
+/* -ENOMEM, -EIO no random number. Counts in r->alive until it is freed. */
 int lst_session_new(struct lst_responder *r, const struct lnet_event *ev,
         const struct lst_request *q, struct lst_session **out);
+/* Drop the sessions nobody uses, or those of a peer that is gone (peer != NULL). */
+void lst_sweep(struct lst_responder *r, const struct lnet_nid *peer, uint32_t pid);
+/* A thread that sweeps while there are sessions. lst_sweeper_wake() after the first one was made.
+ */
+int lst_sweeper_start(struct lst_responder *r);
+void lst_sweeper_wake(struct lst_responder *r);
+void lst_sweeper_stop(struct lst_responder *r);
 /* Attach every slot. -ENOMEM and the errors of attaching: close it then. */
 int lst_session_offer(struct lst_session *s);
 void lst_session_report(struct lst_session *s, struct lst_reply *reply);

@@ -58,6 +58,7 @@ static int run(struct ulst_args *a)
 		status = res->errors || !res->ops ? EXIT_ERRORS : EXIT_OK;
 	}
 	lnet_close(n, lnet_now(n) + 2000000000ull);
+	lst_run_result_fini(res);
 out:
 	free(nids);
 	free(res);
