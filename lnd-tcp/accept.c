@@ -162,7 +162,7 @@ static void decide(struct lnet_work *w)
 
 	tcp_ni_get(ni);
 	if (!tcp_ni_stopping(ni) && tcp_rail_open(r) == 0) {
-		p = r->drv;
+		p = tcp_peer_of(r);
 		taken = take(p, h);
 	} else if (!tcp_ni_stopping(ni)) {
 		tcp_stat(ni->lni, TCP_S_REFUSED_PEER);

@@ -74,7 +74,7 @@ void tcp_tx_end_early(struct tcp_peer *p, struct lnet_tx *tx, int status, enum l
 int tcp_cancel(struct lnet_rail *r, struct lnet_tx *tx)
 {
 	struct tcp_txd *d = tcp_txd(tx);
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 
 	if (d->state == TCP_TX_DONE)
 		return 0;

@@ -41,7 +41,7 @@ static uint64_t unacked_for(struct tcp_conn *c, const struct tcp_info *ti, uint6
 
 int tcp_query(struct lnet_rail *r, struct lnet_rail_info *info)
 {
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 	struct tcp_info ti;
 	uint64_t now;
 
@@ -121,7 +121,7 @@ static void dump_conn(
 
 void tcp_dump(struct lnet_rail *r, void (*line)(void *arg, const char *text), void *arg)
 {
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 	char buf[320], nid[LNET_NIDSTR_MAX];
 	const char *hs;
 	uint64_t now;

@@ -11,7 +11,7 @@
 int tcp_fence(struct lnet_rail *r, struct lnet_fence *f)
 {
 	struct tcp_fenced *d = (void *)f->drv;
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 
 	_Static_assert(sizeof(*d) <= sizeof(f->drv), "fence state does not fit");
 	if (!p || !p->outstanding)

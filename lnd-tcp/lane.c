@@ -5,14 +5,18 @@
 
 #include "tcp.h"
 
+#define RECENT_FOR (200 * TCP_US)
+
 static unsigned poll_recent(struct lnet_poll_hook *h)
 {
 	struct tcp_lane *lane = h->arg;
-	unsigned n = 0;
+	struct tcp_conn *c = lane->recent[0];
+	unsigned n = c ? tcp_rx_poll(c) : 0;
 
-	for (int i = 0; i < TCP_RECENT; i++)
-		if (lane->recent[i])
-			n += tcp_rx_poll(lane->recent[i]);
+	/* The second one only while both are busy: each look costs a system call. */
+	c = lane->recent[1];
+	if (c && lnet_loop_now(lane->loop) - c->rx_moved < RECENT_FOR)
+		n += tcp_rx_poll(c);
 	if (n)
 		tcp_lane_deliver(lane);
 	return n;
@@ -250,6 +254,21 @@ static void purge(struct tcp_lane *lane, bool reset)
 	tcp_lane_deliver(lane);
 }
 
+/* More connections may be wanted now. */
+static void changed(struct tcp_lane *lane)
+{
+	struct tcp_link *l, *t;
+
+	tcp_list_each(l, t, &lane->peers)
+	{
+		struct tcp_peer *p = tcp_entry(l, struct tcp_peer, link);
+
+		p->settled = false;
+		tcp_peer_pump(p);
+	}
+	tcp_lane_deliver(lane);
+}
+
 static void run_post(struct lnet_work *w)
 {
 	struct tcp_lane *lane = w->arg;
@@ -261,6 +280,8 @@ static void run_post(struct lnet_work *w)
 	tcp_ni_get(ni);
 	if (bits & (TCP_CTL_PURGE | TCP_CTL_RESET))
 		purge(lane, bits & TCP_CTL_RESET);
+	if (bits & TCP_CTL_CHANGED)
+		changed(lane);
 	if (bits & TCP_CTL_STOP) {
 		stop(lane);
 		tcp_ni_idle(ni);

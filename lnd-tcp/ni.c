@@ -192,6 +192,8 @@ void tcp_ni_changed(struct lnet_lnd_ni *lni)
 
 	if (!ni || tcp_ni_stopping(ni))
 		return;
+	for (unsigned i = 0; i < ni->nlanes; i++)
+		tcp_lane_post(&ni->lanes[i], TCP_CTL_CHANGED);
 	if (ni->lfd >= 0 && !tcp_listen_wanted(ni)) {
 		tcp_unlisten(ni);
 	} else if (ni->lfd < 0 && tcp_listen_wanted(ni) && !ni->addr_gone) {

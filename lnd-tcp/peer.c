@@ -40,15 +40,17 @@ bool tcp_peer_is_client(const struct tcp_peer *p)
 	return p->rail->pid != LNET_PID_ANY && (p->rail->pid & LNET_PID_USERFLAG);
 }
 
+const char tcp_rail_gone = 0;
+
 int tcp_rail_open(struct lnet_rail *r)
 {
 	struct tcp_ni *ni = r->ni->drv;
 	struct tcp_lane *lane;
 	struct tcp_peer *p;
 
-	if (r->drv)
+	if (tcp_peer_of(r))
 		return 0;
-	if (!ni || tcp_ni_stopping(ni))
+	if (r->drv || !ni || tcp_ni_stopping(ni))
 		return -ESHUTDOWN;
 	lane = tcp_lane_of(ni, r->loop);
 	p = calloc(1, sizeof(*p));
@@ -72,13 +74,13 @@ int tcp_rail_open(struct lnet_rail *r)
 
 void tcp_rail_close(struct lnet_rail *r)
 {
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 
-	if (p->closing)
+	if (!p)
 		return;
 	p->closing = true;
 	tcp_peer_shut(p, -ESHUTDOWN, LNET_HS_LOCAL_ABORTED);
-	r->drv = NULL;
+	r->drv = (void *)(uintptr_t)&tcp_rail_gone;
 	tcp_peer_note(p, TCP_EV_CLOSE);
 }
 
@@ -249,7 +251,7 @@ void tcp_peer_connected(struct tcp_peer *p, struct tcp_conn *c, uint64_t incarna
 		if (p->incarnation)
 			tcp_stat(tcp_lni(p), TCP_S_RECONNECTS);
 		p->last_up = now;
-		p->last_noop = now;
+		p->last_noop = 0;
 		tcp_peer_note(p, TCP_EV_UP);
 	}
 	p->incarnation = incarnation;

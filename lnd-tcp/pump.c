@@ -163,7 +163,7 @@ static uint64_t keepalive(struct tcp_peer *p, uint64_t now)
 	if (!every || p->version < 3 || !p->count[TCP_CTYPE_BULK_IN])
 		return TCP_NEVER;
 	when = p->last_rx + every;
-	if (when < p->last_noop + NOOP_RETRY)
+	if (p->last_noop && when < p->last_noop + NOOP_RETRY)
 		when = p->last_noop + NOOP_RETRY;
 	if (when > now)
 		return when;

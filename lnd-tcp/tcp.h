@@ -35,6 +35,7 @@
 #include "proto.h"
 #include "tunables.h"
 
+#define TCP_US               1000ull
 #define TCP_MS               1000000ull
 #define TCP_S                1000000000ull
 #define TCP_NEVER            UINT64_MAX
@@ -63,7 +64,7 @@ struct tcp_node {
 };
 
 /* Bits of lane->ctl. */
-enum { TCP_CTL_STOP = 1, TCP_CTL_PURGE = 2, TCP_CTL_RESET = 4 };
+enum { TCP_CTL_STOP = 1, TCP_CTL_PURGE = 2, TCP_CTL_RESET = 4, TCP_CTL_CHANGED = 8 };
 
 struct tcp_lane {
 	struct tcp_ni *ni;
@@ -256,6 +257,14 @@ struct tcp_conn {
 	struct tcp_rx rx;
 	uint8_t head[TCP_MSG_HEAD_MAX];
 };
+
+/* r->drv once the rail is closed: a handshake that still holds the rail must not open it again. */
+extern const char tcp_rail_gone;
+
+static inline struct tcp_peer *tcp_peer_of(const struct lnet_rail *r)
+{
+	return r->drv == &tcp_rail_gone ? NULL : r->drv;
+}
 
 static inline struct lnet_lnd_ni *tcp_lni(const struct tcp_peer *p)
 {

@@ -199,7 +199,7 @@ static int send_unconnected(struct tcp_peer *p, struct lnet_tx *tx)
 int tcp_send(struct lnet_rail *r, struct lnet_tx *tx)
 {
 	struct tcp_txd *d = tcp_txd(tx);
-	struct tcp_peer *p = r->drv;
+	struct tcp_peer *p = tcp_peer_of(r);
 	struct tcp_conn *c;
 	int rc = 0;
 

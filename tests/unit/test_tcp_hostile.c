@@ -462,6 +462,63 @@ static void parked(void **state)
 	close(c);
 }
 
+/* A second of silence: a NOOP on the connection that is our bulk in. */
+static void keepalive(void **state)
+{
+	struct pair *p = *state;
+	int c = connected(p, 3, TCP_CTYPE_CONTROL), o;
+
+	fc_set_tunable(p->a, "keepalive", 1);
+	o = connected(p, 3, TCP_CTYPE_BULK_OUT);
+	expect_noop(o, 0, 1);
+	assert_int_equal(stat_of(p->a, "keepalives"), 1);
+	assert_true(script_quiet(c, 10));
+	close(o);
+	close(c);
+}
+
+/* Half a message and then nothing. */
+static void rx_stall(void **state)
+{
+	struct pair *p = *state;
+	uint8_t b[1000];
+	size_t n;
+	int c;
+
+	fc_set_tunable(p->a, "timeout", 1);
+	c = connected(p, 3, TCP_CTYPE_CONTROL);
+	n = put_message(b, 3, 1, 500, 0, 0);
+	script_send(c, b, n - 100);
+	assert_true(script_closed(c));
+	close(c);
+	wait_stat(p, "rx_stall", 1);
+	assert_true(TL_UNTIL(NULL, p->a->rx_failed == 1, 5 * TL_S));
+}
+
+/* A peer that does not read: the messages end when nothing has moved for the timeout. */
+static void tx_stall(void **state)
+{
+	struct pair *p = *state;
+	struct fc_tx *tx[12];
+	struct fc_rail *r;
+	int c, o;
+
+	fc_set_tunable(p->a, "timeout", 1);
+	c = connected(p, 3, TCP_CTYPE_CONTROL);
+	o = connected(p, 3, TCP_CTYPE_BULK_IN);
+	r = rail_to(p->a, SCRIPT_IP);
+	for (unsigned i = 0; i < 12; i++) {
+		tx[i] = fc_put(r, i + 1, LNET_MTU, 2, 20 * TL_S);
+		assert_int_equal(fc_send(tx[i]), 0);
+	}
+	for (unsigned i = 0; i < 12; i++)
+		assert_true(TL_UNTIL(NULL, tx[i]->over, 5 * TL_S));
+	assert_int_equal(tx[11]->status, -ETIMEDOUT);
+	assert_false(tx[11]->sent);
+	close(o);
+	close(c);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, node_setup, pair_teardown)
@@ -477,6 +534,9 @@ int main(void)
 	        T(zero_copy_acks),
 	        T(dribble),
 	        T(parked),
+	        T(keepalive),
+	        T(rx_stall),
+	        T(tx_stall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
