@@ -19,6 +19,7 @@
 #define DEF_SPIN_US   20u
 #define DEF_MEM_MAX   (64ull << 20)
 #define DEF_MAX_PEERS 65536u
+#define LOOK_NS       2000000ull
 #define ABORT_NS      5000000000ull /* for what was aborted to come back */
 
 static uint64_t mono(void *arg)
@@ -69,10 +70,16 @@ void lnet_log_set(struct lnet *n, enum lnet_log_level lv)
 
 int lnet_global_set(struct lnet *n, const char *name, int64_t value, char *why, size_t whylen)
 {
-	int rc = lni_global_set(&n->globals, name, value, why, whylen);
+	int64_t before;
+	int rc;
 
-	if (!rc)
-		n->up.ni_changed(n); /* discovery is among what a ping says */
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	before = lni_global(&n->globals, LNI_G_DISCOVERY);
+	rc = lni_global_set(&n->globals, name, value, why, whylen);
+	if (lni_global(&n->globals, LNI_G_DISCOVERY) != before)
+		n->up.ni_changed(n); /* it is among what a ping says */
+	lni_exit(n);
 	return rc;
 }
 
@@ -157,7 +164,8 @@ static int open_loops(struct lnet *n)
 {
 	n->loops = calloc(n->opts.loops, sizeof(n->loops[0]));
 	n->counters = calloc(n->opts.loops, sizeof(n->counters[0]));
-	if (!n->loops || !n->counters)
+	n->depth = calloc(n->opts.loops, sizeof(n->depth[0]));
+	if (!n->loops || !n->counters || !n->depth)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n->opts.loops; i++) {
 		struct lni_loop_conf c = {.clock = n->opts.clock,
@@ -199,6 +207,7 @@ static void free_node(struct lnet *n)
 		lni_loop_free(n->loops[i]);
 	free(n->loops);
 	free(n->counters);
+	free(n->depth);
 	lni_globals_fini(&n->globals);
 	lni_log_fini(&n->log);
 	free(n);
@@ -231,16 +240,32 @@ static bool quiet(void *arg)
 	return lni_msgs_idle(n) && atomic_load(&n->ptl->mds) == 0 && atomic_load(&n->ptl->mes) == 0;
 }
 
+/*
+ * Until done(n). In short waits: what it looks at may change outside of the first loop, by another
+ * thread that leaves, of which nobody is told.
+ */
+static int await(struct lnet *n, bool (*done)(void *arg), uint64_t deadline)
+{
+	for (;;) {
+		uint64_t now = lnet_now(n), until = now + LOOK_NS;
+		int rc;
+
+		if (deadline <= until)
+			return lni_wait(n, done, n, deadline);
+		rc = lni_wait(n, done, n, until);
+		if (rc != -ETIMEDOUT)
+			return rc;
+	}
+}
+
 static void shut(struct lnet *n)
 {
 	lni_ping_stop(n);
 	lni_msgs_stop(n);
 	lni_ptl_stop(n);
-	if (n->msgs)
-		lni_wait(n, quiet, n, lnet_now(n) + ABORT_NS);
+	await(n, quiet, lnet_now(n) + ABORT_NS);
 	lni_net_stop(n);
-	if (n->msgs)
-		lni_wait(n, quiet, n, UINT64_MAX);
+	await(n, quiet, UINT64_MAX);
 }
 
 int lnet_open(const struct lnet_opts *o, struct lnet **out)
@@ -271,7 +296,7 @@ int lnet_open(const struct lnet_opts *o, struct lnet **out)
 		if (n->net)
 			shut(n);
 		if (n->nloops == n->opts.loops)
-			lni_wait(n, lni_grace_idle, n, UINT64_MAX);
+			await(n, lni_grace_idle, UINT64_MAX);
 		free_node(n);
 		return rc;
 	}
@@ -286,6 +311,13 @@ static bool no_users(void *arg)
 	return atomic_load(&n->users) == 0;
 }
 
+static int look(void *arg, struct lnet_loop *l)
+{
+	(void)arg;
+	(void)l;
+	return 0;
+}
+
 int lnet_close(struct lnet *n, uint64_t deadline)
 {
 	uint64_t now = lnet_now(n);
@@ -297,12 +329,14 @@ int lnet_close(struct lnet *n, uint64_t deadline)
 		deadline = now + (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) *
 		                         1000000000ull;
 	atomic_store(&n->closing, true);
-	if (lni_wait(n, lni_msgs_idle, n, deadline))
+	lni_each_loop(n, look, NULL); /* who waits sees it */
+	lni_park_stop(n);
+	if (await(n, lni_msgs_idle, deadline))
 		rc = -ETIMEDOUT;
 	shut(n);
 	/* calls that were inside end now, since what they waited for has ended */
-	lni_wait(n, no_users, n, UINT64_MAX);
-	lni_wait(n, lni_grace_idle, n, UINT64_MAX);
+	await(n, no_users, UINT64_MAX);
+	await(n, lni_grace_idle, UINT64_MAX);
 	free_node(n);
 	return rc;
 }

@@ -26,17 +26,22 @@ void lni_fill_query(
 	q->src = &h->src_nid;
 	q->src_pid = h->src_pid;
 	q->peer = NULL;
-	if (r->ni != n->net->lo)
-		q->peer = atomic_load_explicit(&r->pni->peer, memory_order_acquire);
 	/* the rail is the sender's only if the sender speaks for itself */
-	if (q->peer && !lnet_nid_eq(&h->src_nid, &r->d.nid)) {
-		bool own = false;
+	if (r->ni != n->net->lo && lni_src_own(n, r, h))
+		q->peer = atomic_load_explicit(&r->pni->peer, memory_order_acquire);
+}
 
-		for (unsigned i = 0; i < q->peer->nnids; i++)
-			own |= lnet_nid_eq(&q->peer->nids[i], &h->src_nid);
-		if (!own)
-			q->peer = NULL;
-	}
+bool lni_src_own(const struct lnet *n, const struct lni_rail *r, const struct lnet_hdr *h)
+{
+	const struct lni_peer *peer;
+
+	if (r->ni == n->net->lo || lnet_nid_eq(&h->src_nid, &r->d.nid))
+		return true;
+	peer = atomic_load_explicit(&r->pni->peer, memory_order_acquire);
+	for (unsigned i = 0; i < peer->nnids; i++)
+		if (lnet_nid_eq(&peer->nids[i], &h->src_nid))
+			return true;
+	return false;
 }
 
 void lni_fill_target_event(struct lnet_event *ev, enum lnet_event_type t, const struct lni_rail *r,
@@ -75,6 +80,7 @@ static void run_event(struct lnet_work *w)
 	struct lni_in *in = w->arg;
 	struct lni_md *md = in->hit.md;
 
+	in->ev.unlinked = lni_use_tell(&in->use);
 	if (!(md->options & LNET_MD_EV_QUIET) || in->ev.unlinked || in->ev.status)
 		lni_call_handler(in->rail->pni->n, in->rail->d.loop, md->handler, &in->ev);
 	lni_use_release(&in->use);
@@ -99,7 +105,6 @@ static void finish(struct lni_in *in, int status, enum lnet_hstatus hs)
 		in->ev.mlength = 0;
 		lni_ctr(n, in->rail->d.loop)->errors++;
 	}
-	lni_md_unuse(&in->use, &in->ev.unlinked);
 	lni_deliver(n, in->rail->d.loop, &in->ev_work, run_event, in);
 }
 
@@ -165,107 +170,126 @@ static void receive(struct lni_in *in, struct lnet_rx *rx)
 
 /* ---- parking ------------------------------------------------------------------------------- */
 
-static void free_parked(struct lni_parked *p)
-{
-	struct lnet *n = p->rail->pni->n;
+/* A PUT that waits for its MD; with its struct lni_in. */
+struct lni_keep {
+	struct lni_parked p;
+	struct lni_in *in;
+	uint8_t data[];
+};
 
-	lni_mem_give(n, p->hdr.payload_length);
-	lni_rail_put(p->rail);
-	free(p->data);
-	free(p);
-	atomic_fetch_sub(&n->msgs->ins, 1);
+static void free_keep(struct lni_in *in)
+{
+	struct lni_keep *k = in->keep;
+	struct lnet *n = in->rail->pni->n;
+
+	in->keep = NULL;
+	lni_mem_give(n, in->hdr.payload_length);
+	if (k->p.q.peer)
+		lni_peer_put((struct lni_peer *)(uintptr_t)k->p.q.peer);
+	free(k);
 }
 
-/* On the loop, with the payload in p->data: match again; deliver, park or drop. */
-static void deliver_parked(struct lni_parked *p)
+static void drop_kept(struct lni_in *in, uint64_t *why)
 {
-	struct lni_rail *r = p->rail;
-	struct lnet *n = r->pni->n;
-	struct lni_counters *c = lni_ctr(n, r->d.loop);
-	struct lni_in *in = make(n, r, &p->hdr);
-	enum lni_match_result res = LNI_MATCH_NONE;
-	struct lni_query q;
-	struct iovec src = {p->data, p->hdr.payload_length};
-
-	if (in) {
-		lni_fill_query(n, r, &p->hdr, &q);
-		res = lni_match(n, &q, &in->use, &in->hit);
-	}
-	if (res == LNI_MATCH_HIT) {
-		lni_iov_copy(in->hit.md->iov, in->hit.md->niov, in->hit.offset, &src, 1, 0,
-		        in->hit.mlength);
-		free_parked(p);
-		finish(in, 0, LNET_HS_OK);
-		return;
-	}
-	if (in)
-		free_in(&in->use);
-	if (res == LNI_MATCH_LAZY && lni_park(n, q.portal, p, (unsigned)r->ni->d.peer_credits))
-		return;
-	c->drop_park_full += res == LNI_MATCH_LAZY;
-	c->drop_no_match += res != LNI_MATCH_LAZY;
-	lni_drop(r, &p->hdr);
-	free_parked(p);
-}
-
-void lni_park_landed(struct lni_in *in, int status)
-{
-	struct lni_parked *p = in->parked;
-
+	(*why)++;
+	lni_drop(in->rail, &in->hdr);
+	free_keep(in);
 	free_in(&in->use);
-	if (status)
-		free_parked(p);
+}
+
+/* It was matched, now or later. On the loop. */
+static void kept_result(struct lni_in *in, enum lni_match_result res)
+{
+	struct lni_counters *c = lni_ctr(in->rail->pni->n, in->rail->d.loop);
+
+	if (res != LNI_MATCH_HIT) {
+		drop_kept(in, res == LNI_MATCH_TOO_LONG ? &c->drop_too_long : &c->drop_no_match);
+		return;
+	}
+	lni_iov_put(
+	        in->hit.md->iov, in->hit.md->niov, in->hit.offset, in->keep->data, in->hit.mlength);
+	free_keep(in);
+	finish(in, 0, LNET_HS_OK);
+}
+
+static void deliver_kept(struct lni_parked *p)
+{
+	kept_result(lni_container(p, struct lni_keep, p)->in, p->res);
+}
+
+void lni_keep_landed(struct lni_in *in, int status)
+{
+	struct lnet *n = in->rail->pni->n;
+	struct lni_parked *p = &in->keep->p;
+	enum lni_match_result res;
+	bool full;
+
+	if (status) {
+		lni_ctr(n, in->rail->d.loop)->errors++;
+		free_keep(in);
+		free_in(&in->use);
+		return;
+	}
+	lni_fill_query(n, in->rail, &in->hdr, &p->q);
+	if (p->q.peer)
+		lni_peer_hold((struct lni_peer *)(uintptr_t)p->q.peer);
+	res = lni_park(n, p, (unsigned)in->rail->ni->d.peer_credits, &full);
+	if (full)
+		drop_kept(in, &lni_ctr(n, in->rail->d.loop)->drop_park_full);
+	else if (res == LNI_MATCH_LAZY)
+		lni_ctr(n, in->rail->d.loop)->parked++;
 	else
-		deliver_parked(p);
+		kept_result(in, res);
 }
 
 /* false: no memory for it. */
-static bool park(struct lnet *n, struct lni_in *in, struct lnet_rx *rx)
+static bool keep(struct lnet *n, struct lni_in *in, struct lnet_rx *rx)
 {
 	const struct lnet_lnd *lnd = in->rail->ni->d.node->lnd;
 	uint32_t len = in->hdr.payload_length;
-	struct lni_parked *p;
-	struct lnet_dst dst = {.niov = 1, .mlen = len};
+	struct lnet_dst dst = {.iov = &in->keep_iov, .niov = 1, .mlen = len};
+	struct lni_keep *k;
 	int rc;
 
 	if (!lni_mem_take(n, len))
 		return false;
-	p = calloc(1, sizeof(*p));
-	if (p)
-		p->data = malloc(len + 1);
-	if (!p || !p->data) {
-		free(p);
+	k = calloc(1, sizeof(*k) + len);
+	if (!k) {
 		lni_mem_give(n, len);
 		return false;
 	}
-	atomic_fetch_add(&n->msgs->ins, 1);
-	lni_rail_hold(in->rail);
-	p->rail = in->rail;
-	p->hdr = in->hdr;
-	p->deliver = deliver_parked;
-	in->parked = p;
-	in->park_iov = (struct iovec){p->data, len};
-	dst.iov = &in->park_iov;
-	in->land = (struct lni_land){LNI_LAND_PARK, rx, NULL};
+	k->in = in;
+	k->p.rail = in->rail;
+	k->p.use = &in->use;
+	k->p.hit = &in->hit;
+	k->p.deliver = deliver_kept;
+	in->keep = k;
+	in->keep_iov = (struct iovec){k->data, len};
+	in->land = (struct lni_land){LNI_LAND_KEEP, rx, NULL};
 	rx->core = &in->land;
-	lni_ctr(n, in->rail->d.loop)->parked++;
 	rc = lnd->recv(rx, &dst);
 	if (rc < 0) {
 		rx->core = NULL;
 		lnd->discard(rx);
 	}
 	if (rc)
-		lni_park_landed(in, rc < 0 ? rc : 0);
+		lni_keep_landed(in, rc < 0 ? rc : 0);
 	return true;
 }
 
 void lni_put_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, struct lnet_rx *rx)
 {
 	struct lni_counters *c = lni_ctr(n, r->d.loop);
-	struct lni_in *in = make(n, r, h);
 	uint64_t *why = &c->drop_no_match;
 	struct lni_query q;
+	struct lni_in *in;
 
+	/* what a node says of itself is heard from itself alone */
+	if (h->msg.put.ptl_index == 0 && !lni_src_own(n, r, h)) {
+		lni_msg_drop(r, h, rx, &c->drop_forged);
+		return;
+	}
+	in = make(n, r, h);
 	if (!in) {
 		lni_msg_drop(r, h, rx, &c->drop_nomem);
 		return;
@@ -276,7 +300,7 @@ void lni_put_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, st
 		receive(in, rx);
 		return;
 	case LNI_MATCH_LAZY:
-		if (park(n, in, rx))
+		if (keep(n, in, rx))
 			return;
 		why = &c->drop_park_full;
 		break;

@@ -1,6 +1,6 @@
 core_srcs += lnet/msg/answer.c
-core_srcs += lnet/msg/deliver.c
 core_srcs += lnet/msg/in.c
+core_srcs += lnet/msg/lost.c
 core_srcs += lnet/msg/msg.c
 core_srcs += lnet/msg/op.c
 core_srcs += lnet/msg/op_end.c

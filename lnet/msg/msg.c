@@ -61,6 +61,12 @@ int lni_msg_in(struct lnet *n, struct lnet_rail *d, const struct lnet_hdr *h, st
 {
 	struct lni_rail *r = lni_rail_of(d);
 
+	/* answers are still wanted while the node closes; requests are not */
+	if (atomic_load_explicit(&n->closing, memory_order_relaxed) &&
+	        (h->type == LNET_MSG_PUT || h->type == LNET_MSG_GET) && r->ni != n->net->lo) {
+		lni_msg_drop(r, h, rx, &lni_ctr(n, d->loop)->drop_closing);
+		return 0;
+	}
 	switch (h->type) {
 	case LNET_MSG_PUT:
 		lni_put_in(n, r, h, rx);
@@ -91,8 +97,8 @@ void lni_msg_rx_done(struct lnet *n, struct lnet_rx *rx, int status, enum lnet_h
 	case LNI_LAND_IN:
 		lni_in_landed(lni_container(land, struct lni_in, land), status, hs);
 		break;
-	case LNI_LAND_PARK:
-		lni_park_landed(lni_container(land, struct lni_in, land), status);
+	case LNI_LAND_KEEP:
+		lni_keep_landed(lni_container(land, struct lni_in, land), status);
 		break;
 	}
 }
@@ -114,8 +120,5 @@ void lni_msg_get_done(struct lnet *n, struct lnet_tx *d, int status, uint32_t no
 	struct lni_op *op = lni_container(lni_container(d, struct lni_tx, d), struct lni_op, tx);
 
 	(void)n;
-	if (!status)
-		op->mlength = nob;
-	/* the sink is the message's own until tx_done(): op_end() waits for that */
-	lni_op_end(op, status, status ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);
+	lni_op_got(op, status, nob);
 }

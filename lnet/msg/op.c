@@ -18,35 +18,39 @@ void lnet_op_args_init(struct lnet_op_args *a, size_t size)
 	a->md_whole = true;
 }
 
-static int bind_memory(struct lni_op *op, const struct lnet_op_args *a)
+static int use_md(struct lni_op *op, lnet_handle_t h)
 {
-	uint64_t total = 0;
+	struct lni_md *md;
+	int rc = lni_md_get(op->n, h, &md);
 
-	if (a->md) {
-		struct lni_md *md;
-		int rc = lni_md_get(op->n, a->md, &md);
-
-		if (rc)
-			return rc;
+	if (rc)
+		return rc;
+	op->use.loop = op->loop;
+	op->use.cancel = lni_op_cancel_use;
+	op->use.release = lni_op_release_use;
+	rc = md->lock == &op->n->ptl->free_lock ? lni_md_use(md, &op->use) : -EINVAL;
+	if (!rc) {
 		op->iov = md->iov;
 		op->niov = md->niov;
 		op->handler = md->handler;
 		op->user = md->user;
-		op->use.loop = op->loop;
-		op->use.cancel = lni_op_cancel_use;
-		op->use.release = lni_op_release_use;
-		total = md->length;
-		rc = md->lock == &op->n->ptl->free_lock ? lni_md_use(md, &op->use) : -EINVAL;
-		lni_md_put(md);
-		return rc ? rc : total > (uint64_t)INT64_MAX ? -EINVAL : 0;
 	}
-	op->iov = &op->one;
+	lni_md_put(md);
+	return rc;
+}
+
+static int bind_memory(struct lni_op *op, const struct lnet_op_args *a)
+{
+	if (a->md)
+		return use_md(op, a->md);
 	if (a->mem.niov > LNET_MAX_IOV || (a->mem.niov && !a->mem.iov))
 		return -EINVAL;
 	if (a->mem.niov > 1) {
-		op->iov = malloc(a->mem.niov * sizeof(struct iovec));
-		if (!op->iov)
+		struct iovec *v = malloc(a->mem.niov * sizeof(struct iovec));
+
+		if (!v)
 			return -ENOMEM;
+		op->iov = v;
 	}
 	for (uint32_t i = 0; i < a->mem.niov; i++)
 		op->iov[i] = a->mem.iov[i];
@@ -83,38 +87,17 @@ static int check(const struct lnet_op_args *a)
 {
 	if (a->size < sizeof(*a) || a->portal >= LNET_MAX_PORTALS || lnet_nid_is_any(&a->target))
 		return -EINVAL;
-	if (a->offset > UINT32_MAX)
+	if (a->offset > UINT32_MAX || (a->flags & ~(LNET_OP_ACK | LNET_OP_EV_SEND | LNET_OP_BULK)))
 		return -EINVAL;
 	return 0;
 }
 
-/* An operation that was never started goes without a word. */
+/* An operation that was never started goes without a word. On the loop. */
 static void unmake(struct lni_op *op)
 {
-	bool unlinked;
-
-	if (op->use.md) {
-		lni_md_unuse(&op->use, &unlinked);
-		if (unlinked && op->handler) {
-			/* somebody unlinked the MD meanwhile: this was its last use */
-			op->ev = (struct lnet_event){.size = sizeof(op->ev),
-			        .type = LNET_EV_UNLINK,
-			        .unlinked = true,
-			        .md = op->use.md->id,
-			        .user = op->user};
-			lni_deliver(op->n, op->loop, &op->ev_work, lni_op_run_unlink, op);
-			return;
-		}
-	}
-	lni_op_free(op);
-}
-
-void lni_op_run_unlink(struct lnet_work *w)
-{
-	struct lni_op *op = w->arg;
-
-	lni_call_handler(op->n, op->loop, op->handler, &op->ev);
-	lni_op_free(op);
+	op->ended = op->told = true;
+	lni_op_unhash(op);
+	lni_op_unpin(op);
 }
 
 int lni_op_make(struct lnet *n, bool put, const struct lnet_op_args *a, struct lni_op **out)
@@ -130,9 +113,11 @@ int lni_op_make(struct lnet *n, bool put, const struct lnet_op_args *a, struct l
 	op->n = n;
 	op->put = put;
 	op->pins = 1;
+	op->iov = &op->one;
 	op->want_ack = put && (a->flags & LNET_OP_ACK);
 	op->ev_send = (a->flags & LNET_OP_EV_SEND) && (!put || op->want_ack);
-	op->loop = lni_home(n, &a->target);
+	op->loop = lni_route_home(n, &a->target);
+	op->id = lni_new_id(n, LNI_ID_OP, lni_loop_index(op->loop));
 	op->target = a->target;
 	op->source = a->source;
 	op->target_pid = a->target_pid;
@@ -150,10 +135,7 @@ int lni_op_make(struct lnet *n, bool put, const struct lnet_op_args *a, struct l
 	if (!rc)
 		rc = choose_part(op, a);
 	if (rc) {
-		if (op->use.md)
-			unmake(op);
-		else
-			lni_op_free(op);
+		lni_op_free(op);
 		return rc;
 	}
 	*out = op;
@@ -210,7 +192,18 @@ static void fill_tx(struct lni_op *op)
 	}
 }
 
-/* On the loop. */
+static void count_start(struct lnet *n, const struct lnet_loop *l)
+{
+	struct lni_counters *c = lni_ctr(n, l);
+	uint64_t now;
+
+	c->ops_started++;
+	now = c->ops_started - c->ops_ok - c->ops_failed - c->ops_cancelled - c->ops_timed_out;
+	if (now > c->msgs_max)
+		c->msgs_max = now;
+}
+
+/* On the loop; op is in the table. */
 static int start(struct lni_op *op)
 {
 	struct lnet *n = op->n;
@@ -223,21 +216,21 @@ static int start(struct lni_op *op)
 		op->deadline = now + (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) *
 		                             1000000000ull;
 	rc = lni_route_pick(n, &op->target, op->target_pid, &op->source, &op->rail);
-	if (rc)
+	if (rc) {
+		lni_ctr(n, op->loop)->no_route += rc == -EHOSTUNREACH;
 		return rc;
-	op->id = op->id ? op->id : lni_new_id(n, LNI_ID_OP, lni_loop_index(op->loop));
+	}
 	fill_header(op);
 	fill_tx(op);
 	op->tx.started = now;
 	op->tx_out = true;
-	lni_op_hash(op);
+	atomic_store_explicit(&op->open, true, memory_order_release);
 	rc = lni_tx_submit(&op->tx, op->rail);
 	if (rc < 0) {
-		lni_op_unhash(op);
 		op->tx_out = false;
 		return rc;
 	}
-	lni_ctr(n, op->loop)->ops_started++;
+	count_start(n, op->loop);
 	lnet_timer_init(&op->timer, lni_op_timer, op);
 	lnet_timer_arm(op->loop, &op->timer, op->deadline);
 	if (rc == 1)
@@ -248,13 +241,14 @@ static int start(struct lni_op *op)
 static void start_posted(struct lnet_work *w)
 {
 	struct lni_op *op = w->arg;
-	int rc = start(op);
+	int rc = op->ended ? 0 : start(op);
 
 	if (rc) {
 		/* accepted when it was posted: it ends by an event */
-		lni_ctr(op->n, op->loop)->ops_started++;
+		count_start(op->n, op->loop);
 		lni_op_end(op, rc, LNET_HS_LOCAL_ERROR);
 	}
+	lni_op_unpin(op);
 }
 
 int lni_op_go(struct lni_op *op)
@@ -263,7 +257,9 @@ int lni_op_go(struct lni_op *op)
 	bool held = lni_loop_held(l);
 	int rc;
 
+	lni_op_hash(op);
 	if (!held && !lni_loop_try(l)) {
+		lni_op_pin(op);
 		lnet_work_init(&op->work, start_posted, op);
 		lnet_loop_post(l, &op->work);
 		return 0;
@@ -279,17 +275,19 @@ int lni_op_go(struct lni_op *op)
 static int go(struct lnet *n, bool put, const struct lnet_op_args *a, lnet_handle_t *h)
 {
 	struct lni_op *op;
-	lnet_handle_t id;
 	int rc;
 
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	rc = lni_op_make(n, put, a, &op);
 	if (!rc) {
-		op->id = id = lni_new_id(n, LNI_ID_OP, lni_loop_index(op->loop));
+		lnet_handle_t before = h ? *h : 0;
+
 		if (h)
-			*h = id;
+			*h = op->id; /* before the first event can come */
 		rc = lni_op_go(op);
+		if (rc && h)
+			*h = before;
 	}
 	lni_exit(n);
 	return rc;

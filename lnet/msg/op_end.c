@@ -57,6 +57,7 @@ static void run_final(struct lnet_work *w)
 {
 	struct lni_op *op = w->arg;
 
+	op->ev.unlinked = !op->use.md || lni_use_tell(&op->use);
 	lni_call_handler(op->n, op->loop, op->handler, &op->ev);
 	lni_op_unpin(op);
 }
@@ -64,8 +65,6 @@ static void run_final(struct lnet_work *w)
 /* Nothing of ours can touch the memory any more, and the caller has not been told: tell. */
 static void try_final(struct lni_op *op)
 {
-	bool unlinked = false;
-
 	if (!op->ended || op->tx_out || op->landing.rx || op->told)
 		return;
 	if (op->ev_state) {
@@ -74,10 +73,7 @@ static void try_final(struct lni_op *op)
 	}
 	op->told = true;
 	fill_event(op, !op->put ? LNET_EV_REPLY : op->want_ack ? LNET_EV_ACK : LNET_EV_SEND);
-	if (op->use.md)
-		lni_md_unuse(&op->use, &unlinked);
 	op->ev.final = true;
-	op->ev.unlinked = unlinked || !op->use.md;
 	lni_deliver(op->n, op->loop, &op->ev_work, run_final, op);
 }
 
@@ -106,8 +102,10 @@ static void count_end(struct lni_op *op)
 		break;
 	case -ETIMEDOUT:
 		c->ops_timed_out++;
-		if (!op->tx_out)
+		if (op->sent) {
 			c->response_timeout_count++;
+			lni_health_silent(op->rail);
+		}
 		break;
 	default:
 		c->ops_failed++;
@@ -115,7 +113,7 @@ static void count_end(struct lni_op *op)
 	}
 }
 
-/* The payload stopped touching our memory; told on the operation's loop. */
+/* The payload stopped touching our memory. */
 static void landing_over(struct lni_op *op)
 {
 	struct lni_rail *r = op->landing.rail;
@@ -125,26 +123,42 @@ static void landing_over(struct lni_op *op)
 	lni_rail_put(r);
 }
 
+static void count_rtt(struct lni_op *op)
+{
+	uint64_t took = lnet_loop_now(op->loop) - op->tx.started;
+
+	lni_lat_add(&lni_share_of(op->rail)->traffic.get_rtt, took);
+	lni_lat_add(&op->rail->pni->traffic.get_rtt, took);
+}
+
+static void landed_here(struct lni_op *op, int status, enum lnet_hstatus hs)
+{
+	landing_over(op);
+	if (op->ended) {
+		try_final(op);
+		return;
+	}
+	if (!status) {
+		op->mlength = op->land_len;
+		count_rtt(op);
+	}
+	lni_op_end(op, status, hs);
+}
+
 static void landed_there(struct lnet_work *w)
 {
 	struct lni_op *op = w->arg;
 
-	landing_over(op);
-	if (!op->ended && !op->land_status)
-		op->mlength = op->land_len;
-	if (op->ended)
-		try_final(op);
-	else
-		lni_op_end(
-		        op, op->land_status, op->land_status ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);
+	landed_here(op, op->land_status, op->land_hs);
 	lni_op_unpin(op);
 }
 
 /* On the loop of the landing, once. */
-static void post_landed(struct lni_op *op, int status)
+static void post_landed(struct lni_op *op, int status, enum lnet_hstatus hs)
 {
 	op->land_over = true;
 	op->land_status = status;
+	op->land_hs = hs;
 	lni_op_pin(op);
 	lnet_work_init(&op->land_work, landed_there, op);
 	lnet_loop_post(op->loop, &op->land_work);
@@ -158,11 +172,14 @@ static void unpin_here(struct lnet_work *w)
 static void recall_there(struct lnet_work *w)
 {
 	struct lni_op *op = w->arg;
-	struct lnet_rx *rx = op->landing.rx;
 
-	if (!op->land_over && rx->rail->ni->node->lnd->redirect(rx) == 1) {
-		rx->core = NULL;
-		post_landed(op, -ECANCELED);
+	if (!op->land_over) {
+		struct lnet_rx *rx = op->landing.rx;
+
+		if (rx->rail->ni->node->lnd->redirect(rx) == 1) {
+			rx->core = NULL;
+			post_landed(op, -ECANCELED, LNET_HS_OK);
+		}
 	}
 	lnet_work_init(&op->work, unpin_here, op);
 	lnet_loop_post(op->loop, &op->work);
@@ -195,8 +212,7 @@ void lni_op_end(struct lni_op *op, int status, enum lnet_hstatus hs)
 	op->hs = hs;
 	if (op->timer.slot)
 		lnet_timer_stop(op->loop, &op->timer);
-	if (op->rail)
-		lni_op_unhash(op);
+	lni_op_unhash(op);
 	count_end(op);
 	if (status && op->tx_out && lni_tx_cancel(&op->tx) == 1)
 		op->tx_out = false;
@@ -220,9 +236,11 @@ void lni_op_tx_done(struct lni_op *op, int status, enum lnet_hstatus hs)
 		return;
 	}
 	if (status) {
-		lni_op_end(op, status, hs);
+		if (status != -ECONNRESET || !lni_lost_hold(op))
+			lni_op_end(op, status, hs);
 		return;
 	}
+	op->sent = true;
 	lni_lat_add(&lni_share_of(op->rail)->traffic.put_egress, took);
 	lni_lat_add(&op->rail->pni->traffic.put_egress, took);
 	if (op->put && !op->want_ack) {
@@ -240,26 +258,23 @@ void lni_op_tx_done(struct lni_op *op, int status, enum lnet_hstatus hs)
 
 void lni_op_landed(struct lni_op *op, int status, enum lnet_hstatus hs)
 {
-	struct lnet_loop *here =
-	        op->landing.rail->d.loop; /* the rx is gone when recv() ended at once */
-	uint64_t took = lnet_loop_now(here) - op->tx.started;
+	if (op->landing.rail->d.loop == op->loop)
+		landed_here(op, status, hs);
+	else if (!op->land_over)
+		post_landed(op, status, hs);
+}
 
-	if (here != op->loop) {
-		if (!op->land_over)
-			post_landed(op, status);
+/* The driver put the answer in its place itself; the sink stays the message's own until tx_done().
+ */
+void lni_op_got(struct lni_op *op, int status, uint32_t nob)
+{
+	if (op->ended)
 		return;
-	}
-	landing_over(op);
-	if (op->ended) {
-		try_final(op);
-		return;
-	}
 	if (!status) {
-		op->mlength = op->land_len;
-		lni_lat_add(&lni_share_of(op->rail)->traffic.get_rtt, took);
-		lni_lat_add(&op->rail->pni->traffic.get_rtt, took);
+		op->mlength = nob < op->length ? nob : op->length;
+		count_rtt(op);
 	}
-	lni_op_end(op, status, hs);
+	lni_op_end(op, status, status ? LNET_HS_REMOTE_ERROR : LNET_HS_OK);
 }
 
 void lni_op_cancel_use(struct lni_use *u)
@@ -269,52 +284,30 @@ void lni_op_cancel_use(struct lni_use *u)
 	lni_op_end(op, -ECANCELED, LNET_HS_OK);
 }
 
-struct cancel {
-	struct lnet_work work;
-	struct lni_op *op;
-};
-
 static void cancel_there(struct lnet_work *w)
 {
-	struct cancel *c = w->arg;
+	struct lni_op *op = w->arg;
 
-	lni_op_end(c->op, -ECANCELED, LNET_HS_OK);
-	lni_op_unpin(c->op);
-	free(c);
+	lni_op_end(op, -ECANCELED, LNET_HS_OK);
+	lni_op_unpin(op);
 }
 
 int lnet_op_cancel(struct lnet *n, lnet_handle_t h)
 {
 	struct lni_op *op;
-	struct cancel *c;
 	int rc = 0;
 
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
-	op = lni_op_find(n, h);
-	c = op ? malloc(sizeof(*c)) : NULL;
+	op = lni_op_find(n, h, false);
 	if (!op) {
 		rc = -ENOENT;
-	} else if (c) {
-		c->op = op;
-		lnet_work_init(&c->work, cancel_there, c);
-		lnet_loop_post(op->loop, &c->work);
+	} else if (lni_op_cancel_first(op)) {
+		lnet_work_init(&op->cancel_work, cancel_there, op);
+		lnet_loop_post(op->loop, &op->cancel_work);
 	} else {
-		rc = -ENOMEM;
+		lni_op_unpin(op);
 	}
 	lni_exit(n);
 	return rc;
-}
-
-void lni_rail_lost(struct lnet *n, struct lnet_rail *d, int status)
-{
-	struct lni_op *op = lni_op_gather(n, d->loop, lni_rail_of(d)), *next;
-
-	for (; op; op = next) {
-		next = op->gather;
-		/* what the driver still has ends by its tx_done() */
-		if (!op->tx_out || status == -ESHUTDOWN)
-			lni_op_end(op, status, LNET_HS_REMOTE_ERROR);
-		lni_op_unpin(op);
-	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Operations by cookie, one table a loop. A cookie leaves the table when its operation ends: what
  * comes later finds nothing. */
+#include <errno.h>
+
 #include "lnet/msg/msg.h"
 
 static struct lni_msgs_loop *table(struct lnet *n, unsigned loop)
@@ -34,10 +36,11 @@ void lni_op_unhash(struct lni_op *op)
 			break;
 		}
 	}
+	op->closed = true; /* and no answer lands any more */
 	pthread_mutex_unlock(&t->lock);
 }
 
-struct lni_op *lni_op_find(struct lnet *n, uint64_t id)
+struct lni_op *lni_op_find(struct lnet *n, uint64_t id, bool answer)
 {
 	struct lni_msgs_loop *t;
 	struct lni_op *op;
@@ -49,10 +52,24 @@ struct lni_op *lni_op_find(struct lnet *n, uint64_t id)
 	pthread_mutex_lock(&t->lock);
 	for (op = *bucket(t, id); op && op->id != id; op = op->hnext)
 		;
+	if (op && answer && !atomic_load_explicit(&op->open, memory_order_acquire))
+		op = NULL;
 	if (op)
 		op->pins++;
 	pthread_mutex_unlock(&t->lock);
 	return op;
+}
+
+bool lni_op_cancel_first(struct lni_op *op)
+{
+	struct lni_msgs_loop *t = table(op->n, lni_loop_index(op->loop));
+	bool first;
+
+	pthread_mutex_lock(&t->lock);
+	first = !op->cancelling;
+	op->cancelling = true;
+	pthread_mutex_unlock(&t->lock);
+	return first;
 }
 
 void lni_op_pin(struct lni_op *op)
@@ -97,17 +114,20 @@ struct lni_op *lni_op_gather(struct lnet *n, struct lnet_loop *l, const struct l
 	return list;
 }
 
-bool lni_op_land(struct lni_op *op, struct lnet_rx *rx)
+int lni_op_land(struct lni_op *op, struct lnet_rx *rx, struct lni_rail *rail)
 {
 	struct lni_msgs_loop *t = table(op->n, lni_loop_index(op->loop));
-	bool first;
+	int rc;
 
 	pthread_mutex_lock(&t->lock);
-	first = !op->answered;
-	if (first) {
+	rc = op->closed ? -ENOENT : op->answered ? -EALREADY : 0;
+	if (!rc) {
 		op->answered = true;
 		op->landing.rx = rx;
+		op->landing.rail = rail;
+		if (rail)
+			lni_rail_hold(rail);
 	}
 	pthread_mutex_unlock(&t->lock);
-	return first;
+	return rc;
 }

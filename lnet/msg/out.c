@@ -48,6 +48,7 @@ static void run_event(struct lnet_work *w)
 	struct lni_out *o = w->arg;
 	struct lni_md *md = o->hit.md;
 
+	o->ev.unlinked = lni_use_tell(&o->use);
 	if (!(md->options & LNET_MD_EV_QUIET) || o->ev.unlinked || o->ev.status)
 		lni_call_handler(o->rail->pni->n, o->rail->d.loop, md->handler, &o->ev);
 	lni_use_release(&o->use);
@@ -57,6 +58,10 @@ void lni_out_done(struct lni_out *o, int status, enum lnet_hstatus hs)
 {
 	struct lnet *n = o->rail->pni->n;
 
+	o->done = true;
+	/* the GET that a driver keeps for its REPLY is over when it accepts that; it never did */
+	if (o->tx.d.get_rx && !o->tx.accepted)
+		o->rail->ni->d.node->lnd->discard(o->tx.d.get_rx);
 	if (status)
 		lni_ctr(n, o->rail->d.loop)->errors++;
 	if (o->tx.kind == LNI_TX_ACK) {
@@ -66,7 +71,6 @@ void lni_out_done(struct lni_out *o, int status, enum lnet_hstatus hs)
 	lni_fill_target_event(&o->ev, LNET_EV_GET, o->rail, &o->hdr, &o->hit);
 	o->ev.status = o->recalled && status ? -ECANCELED : status;
 	o->ev.hstatus = hs;
-	lni_md_unuse(&o->use, &o->ev.unlinked);
 	lni_deliver(n, o->rail->d.loop, &o->ev_work, run_event, o);
 }
 
@@ -98,6 +102,8 @@ static void cancel(struct lni_use *u)
 {
 	struct lni_out *o = lni_container(u, struct lni_out, use);
 
+	if (o->done)
+		return;
 	o->recalled = true;
 	if (lni_tx_cancel(&o->tx) == 1)
 		lni_out_done(o, -ECANCELED, LNET_HS_OK);
@@ -142,8 +148,6 @@ void lni_get_in(struct lnet *n, struct lni_rail *r, const struct lnet_hdr *h, st
 	lni_fill_query(n, r, h, &q);
 	switch (lni_match(n, &q, &o->use, &o->hit)) {
 	case LNI_MATCH_HIT:
-		if (o->hit.mlength > LNET_MTU)
-			o->hit.mlength = LNET_MTU;
 		reply(o, rx);
 		return;
 	case LNI_MATCH_TOO_LONG:

@@ -6,7 +6,55 @@
 
 #include "lnet/msg/msg.h"
 
+#define SLICE_NS 1000000ull
+
+struct outer {
+	struct lnet *n;
+	bool (*done)(void *arg);
+	void *arg;
+};
+
+/* A node that closes waits for nobody. */
+static bool done_or_closing(void *arg)
+{
+	struct outer *o = arg;
+
+	return o->done(o->arg) || atomic_load(&o->n->closing);
+}
+
 int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadline)
+{
+	struct outer o = {n, done, arg};
+	int rc;
+
+	if (lni_in_handler(n))
+		return -EDEADLK;
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	rc = lni_wait(n, done_or_closing, &o, deadline ? deadline : UINT64_MAX);
+	if (!rc && !done(arg))
+		rc = -ESHUTDOWN;
+	lni_exit(n);
+	return rc;
+}
+
+/* One turn of every loop; the first one comes last: it alone sleeps, and only if the others had
+ * nothing. */
+static int turn_all(struct lnet *n, uint64_t timeout_ns)
+{
+	int sum = 0;
+
+	for (unsigned i = n->nloops; i-- > 0;) {
+		int rc = lni_loop_turn(n->loops[i], i || sum ? 0 : timeout_ns);
+
+		if (rc < 0)
+			return sum ? sum : rc;
+		sum += rc;
+	}
+	return sum;
+}
+
+int lnet_progress(struct lnet *n, uint64_t timeout_ns)
 {
 	int rc;
 
@@ -14,29 +62,15 @@ int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadl
 		return -EDEADLK;
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
-	rc = lni_wait(n, done, arg, deadline ? deadline : UINT64_MAX);
+	/* several loops: the others are looked at while the first one sleeps */
+	do {
+		uint64_t part = n->nloops > 1 && timeout_ns > SLICE_NS ? SLICE_NS : timeout_ns;
+
+		rc = turn_all(n, part);
+		timeout_ns -= part;
+	} while (rc == 0 && timeout_ns && !atomic_load(&n->closing));
 	lni_exit(n);
 	return rc;
-}
-
-int lnet_progress(struct lnet *n, uint64_t timeout_ns)
-{
-	int sum = 0, rc;
-
-	if (!lni_enter(n))
-		return -ESHUTDOWN;
-	for (unsigned i = n->nloops; i-- > 0;) {
-		/* the first loop comes last: it alone may sleep, and only if the others had nothing
-		 */
-		rc = lni_loop_turn(n->loops[i], i || sum ? 0 : timeout_ns);
-		if (rc < 0) {
-			sum = sum ? sum : rc;
-			break;
-		}
-		sum += rc;
-	}
-	lni_exit(n);
-	return sum;
 }
 
 int lnet_pollfd(struct lnet *n)

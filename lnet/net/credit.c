@@ -15,6 +15,13 @@ void lni_credits_init(struct lni_credits *c, int32_t max)
 	*c = (struct lni_credits){.max = max, .free = max, .low = max};
 }
 
+void lni_pni_credits(struct lni_pni *p, const struct lni_ni *ni)
+{
+	/* interfaces of a net may come again with other numbers: what is at rest follows */
+	if (p->cr.max != ni->d.peer_credits && p->cr.used == 0 && p->cr.waiting == 0)
+		lni_credits_init(&p->cr, ni->d.peer_credits);
+}
+
 bool lni_credits_ok(const struct lni_credits *c)
 {
 	return c->free >= 0 && c->used >= 0 && c->free + c->used == c->max;
@@ -149,6 +156,7 @@ static int dispatch(struct lni_tx *t)
 		t->where = LNI_TX_IDLE;
 		return rc;
 	}
+	t->accepted = true;
 	count_sent(t);
 	if (lnd->caps & LNET_LND_CREDIT_ON_SEND)
 		give_back(t);
@@ -160,7 +168,7 @@ static int want_ni(struct lni_tx *t)
 {
 	struct lni_share *s = lni_share_of(t->rail);
 
-	if (s->cr.free <= 0) {
+	if (s->cr.free <= 0 || !lni_list_empty(&s->waiters)) {
 		wait_in(t, LNI_TX_WAIT_NI, &s->waiters, &s->cr);
 		return 0;
 	}
@@ -198,6 +206,9 @@ static void pump_peer(struct lni_pni *p)
 
 static void pump_ni(struct lni_share *s)
 {
+	if (s->pumping)
+		return;
+	s->pumping = true;
 	while (s->cr.free > 0 && !lni_list_empty(&s->waiters)) {
 		struct lni_tx *t = lni_container(lni_list_first(&s->waiters), struct lni_tx, node);
 
@@ -206,6 +217,7 @@ static void pump_ni(struct lni_share *s)
 		t->has_ni = true;
 		go_on(t, dispatch);
 	}
+	s->pumping = false;
 }
 
 int lni_tx_submit(struct lni_tx *t, struct lni_rail *r)
@@ -215,7 +227,8 @@ int lni_tx_submit(struct lni_tx *t, struct lni_rail *r)
 
 	t->rail = r;
 	t->d.rail = &r->d;
-	t->has_peer = t->has_ni = false;
+	t->has_peer = t->has_ni = t->accepted = false;
+	lni_pni_credits(p, r->ni);
 	lni_rail_hold(r);
 	if (r->ni->d.node->lnd->caps & LNET_LND_VIRTUAL) {
 		rc = dispatch(t); /* loopback uses no credits */
@@ -277,7 +290,8 @@ void lni_up_tx_done(struct lnet_tx *tx, int status, enum lnet_hstatus hs, bool s
 
 	t->where = LNI_TX_IDLE;
 	give_back(t);
-	lni_health_note(r, hs);
+	if (!r->closing) /* what we take away ourselves is nobody's fault */
+		lni_health_note(r, hs);
 	n->up.tx_done(n, tx, status, hs, sent);
 	lni_rail_put(r);
 }
@@ -305,6 +319,7 @@ void lni_up_tx_ready(struct lnet_rail *d)
 			end(t, rc, LNET_HS_LOCAL_ERROR);
 			continue;
 		}
+		t->accepted = true;
 		count_sent(t);
 		if (rc == 1)
 			end(t, 0, LNET_HS_OK);

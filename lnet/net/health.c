@@ -40,6 +40,21 @@ static void ni_adjust(struct lni_ni *ni, int delta, const char *reason, uint64_t
 	}
 }
 
+/* The score of a peer's only NID orders nothing, and stays. */
+static bool has_choice(const struct lni_pni *p)
+{
+	return atomic_load_explicit(&p->peer, memory_order_acquire)->nnids > 1;
+}
+
+void lni_health_silent(struct lni_rail *r)
+{
+	int sens = (int)lni_global(&r->pni->n->globals, LNI_G_HEALTH_SENSITIVITY);
+
+	if (has_choice(r->pni) && r->ni != r->pni->n->net->lo)
+		lni_pni_set_health(
+		        r->pni, r->pni->health.value - sens, "no answer", lnet_loop_now(r->d.loop));
+}
+
 void lni_health_note(struct lni_rail *r, enum lnet_hstatus hs)
 {
 	struct lnet *n = r->pni->n;
@@ -55,7 +70,7 @@ void lni_health_note(struct lni_rail *r, enum lnet_hstatus hs)
 	r->pni->health.by[hs]++;
 	if (hs <= LNET_HS_LOCAL_TIMEOUT)
 		ni_adjust(r->ni, -sens, hs_names[hs], now);
-	else if (hs != LNET_HS_NETWORK_TIMEOUT)
+	else if (hs != LNET_HS_NETWORK_TIMEOUT && has_choice(r->pni))
 		lni_pni_set_health(r->pni, r->pni->health.value - sens, hs_names[hs], now);
 }
 

@@ -10,6 +10,7 @@ core_srcs += lnet/net/lo_tx.c
 core_srcs += lnet/net/net.c
 core_srcs += lnet/net/ni.c
 core_srcs += lnet/net/ni_info.c
+core_srcs += lnet/net/ni_set.c
 core_srcs += lnet/net/peer.c
 core_srcs += lnet/net/peer_info.c
 core_srcs += lnet/net/pni.c

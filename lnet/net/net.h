@@ -24,6 +24,7 @@
 struct lni_ni;
 struct lni_pni;
 struct lni_tx;
+struct lni_lost;
 
 struct lni_credits {
 	int32_t max, free, used, waiting, low; /* low: smallest value of free - waiting */
@@ -37,6 +38,7 @@ struct lni_share {
 	struct lnet_traffic traffic;
 	uint64_t hs[LNET_HS_COUNT];
 	uint64_t seq; /* round robin */
+	bool pumping;
 };
 
 enum lni_ni_life { LNI_NI_STARTING, LNI_NI_ACTIVE, LNI_NI_STOPPING, LNI_NI_STOPPED };
@@ -86,8 +88,10 @@ struct lni_rail {
 	struct lni_list blocked; /* lni_tx.node: the driver said -EAGAIN */
 	_Atomic int refs;        /* driver's, plus messages under way */
 	bool up;
-	bool closing, closed;
+	_Atomic bool closing; /* set on the loop */
+	bool closed;
 	int last_err;
+	struct lni_lost *lost; /* msg/'s: operations held since the connection died; the loop's */
 };
 
 /* A peer NI. */
@@ -125,6 +129,7 @@ struct lni_tx {
 	uint64_t started;        /* ns, for latency */
 	uint8_t where;           /* enum lni_tx_where */
 	bool has_peer, has_ni;   /* credits */
+	bool accepted;           /* the driver took it */
 	uint8_t kind;            /* the owner's */
 };
 
@@ -171,12 +176,17 @@ bool lni_net_is_local(struct lnet *n, lnet_net_t net);
 int lni_ni_del_locked(struct lnet *n, const struct lnet_nid *nid); /* with lni_net_lock() */
 void lni_ni_event(struct lnet_lnd_ni *d, enum lnet_ni_state st, const char *why);
 void lni_ni_free(struct lni_ni *ni);
-void lni_wait_ni(struct lnet *n, struct lni_ni *ni); /* until it is stopped and has no rail */
+int lni_tun_index(const struct lnet_lnd *l, const char *name); /* -1: none */
+/* 0; -EPERM, -EINVAL with a sentence. */
+int lni_tun_check(const struct lnet_tunable *t, int64_t v, char *why, size_t len);
+int lni_allow_copy(const struct lnet_cidr *from, unsigned count, struct lnet_cidr **out);
 const char *lni_hs_name(enum lnet_hstatus hs);
 /* Count a failure or success against the local NI, the peer NI, or nobody (behaviour.md section 5).
  */
 void lni_health_note(struct lni_rail *r, enum lnet_hstatus hs);
 void lni_health_alive(struct lni_pni *p);
+/* No answer came in time: the next hop is to blame, which says little of a peer with one NID. */
+void lni_health_silent(struct lni_rail *r);
 
 /* pni.c: peer NIs and rails. */
 /* Reference; *out is made when create. -ENOENT, -ENOMEM, -ENOSPC table full, -ESHUTDOWN. Any
@@ -215,6 +225,7 @@ struct lnet_nid lni_primary(const struct lni_pni *p); /* on p's loop */
 int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lnet_nid *nids,
         unsigned nnids, uint32_t features, bool prim_first, struct lnet_nid *bad);
 struct lni_peer *lni_peer_single(const struct lnet_nid *nid);
+void lni_peer_hold(struct lni_peer *peer);
 void lni_peer_put(struct lni_peer *peer);
 struct lni_pni *lni_pni_lookup(struct lni_net *net, const struct lnet_nid *nid, uint32_t pid);
 
@@ -223,6 +234,8 @@ struct lni_pni *lni_pni_lookup(struct lni_net *net, const struct lnet_nid *nid, 
 int lni_tx_submit(struct lni_tx *t, struct lni_rail *r);
 /* 1 released, tx_done does not follow; 0 it follows within a turn of the loop. */
 int lni_tx_cancel(struct lni_tx *t);
+/* As many as an NI gives its peers; on the loop. */
+void lni_pni_credits(struct lni_pni *p, const struct lni_ni *ni);
 void lni_credits_init(struct lni_credits *c, int32_t max);
 bool lni_credits_ok(const struct lni_credits *c); /* the conservation law */
 void lni_tx_timer(struct lnet_timer *t);

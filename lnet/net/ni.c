@@ -11,6 +11,8 @@
 
 #include "lnet/net/net.h"
 
+#define LOOK_NS 20000000ull
+
 struct lni_ni *lni_ni_by_nid(struct lnet *n, const struct lnet_nid *nid)
 {
 	const struct lni_ni_set *s = atomic_load_explicit(&n->net->nis, memory_order_acquire);
@@ -42,12 +44,33 @@ __attribute__((format(printf, 3, 4))) static void say(char *why, size_t len, con
 	va_end(ap);
 }
 
+static int pass_by(void *arg, struct lnet_loop *l)
+{
+	(void)arg;
+	(void)l;
+	return 0;
+}
+
 static void free_set(void *arg)
 {
 	free(arg);
 }
 
-/* Publish the set without `gone` and with `added` (either may be NULL). */
+/* No memory for a new set: a reader may meet an NI twice or miss one, but none that is gone. */
+static void take_out(struct lni_ni_set *s, const struct lni_ni *gone)
+{
+	unsigned k = 0;
+
+	while (k < s->count && s->ni[k] != gone)
+		k++;
+	if (k == s->count)
+		return;
+	for (; k + 1 < s->count; k++)
+		__atomic_store_n(&s->ni[k], s->ni[k + 1], __ATOMIC_RELAXED);
+	__atomic_store_n(&s->count, s->count - 1, __ATOMIC_RELEASE);
+}
+
+/* Publish the set without `gone` (this cannot fail) or with `added`; the other is NULL. */
 static int republish(struct lnet *n, const struct lni_ni *gone, struct lni_ni *added)
 {
 	struct lni_net *net = n->net;
@@ -55,18 +78,24 @@ static int republish(struct lnet *n, const struct lni_ni *gone, struct lni_ni *a
 	unsigned count = old ? old->count : 0;
 	struct lni_ni_set *s = calloc(1, sizeof(*s) + (count + 1) * sizeof(s->ni[0]));
 
-	if (!s)
+	if (!s && added)
 		return -ENOMEM;
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; s && i < count; i++)
 		if (old->ni[i] != gone)
 			s->ni[s->count++] = old->ni[i];
 	if (added)
 		s->ni[s->count++] = added;
 	pthread_mutex_lock(&net->lock);
-	atomic_store_explicit(&net->nis, s, memory_order_release);
+	if (s)
+		atomic_store_explicit(&net->nis, s, memory_order_release);
+	else
+		take_out(old, gone);
 	pthread_mutex_unlock(&net->lock);
-	if (old && lni_grace(n, free_set, old))
-		lni_logf(n, LNET_LOG_ERR, "NOMEM", "an old list of %u NIs is lost", count);
+	if (s && old && lni_grace(n, free_set, old)) {
+		/* after this every loop has passed between two turns */
+		lni_each_loop(n, pass_by, NULL);
+		free(old);
+	}
 	return 0;
 }
 
@@ -84,7 +113,7 @@ void lni_ni_free(struct lni_ni *ni)
 	atomic_fetch_sub(&net->nis_live, 1);
 }
 
-static int tun_index(const struct lnet_lnd *l, const char *name)
+int lni_tun_index(const struct lnet_lnd *l, const char *name)
 {
 	for (unsigned i = 0; i < l->ntunables; i++)
 		if (!strcmp(l->tunables[i].name, name))
@@ -92,7 +121,7 @@ static int tun_index(const struct lnet_lnd *l, const char *name)
 	return -1;
 }
 
-static int check_tun(const struct lnet_tunable *t, int64_t v, char *why, size_t len)
+int lni_tun_check(const struct lnet_tunable *t, int64_t v, char *why, size_t len)
 {
 	if (t->flags & LNET_TUN_READONLY) {
 		say(why, len, "%s cannot be set", t->name);
@@ -113,14 +142,14 @@ static int fill_tunables(struct lni_ni *ni, const struct lnet_ni_conf *c, char *
 	for (unsigned i = 0; i < l->ntunables; i++)
 		ni->d.tunables[i] = l->tunables[i].def;
 	for (unsigned i = 0; i < c->ntun; i++) {
-		int k = tun_index(l, c->tun[i].name), rc;
+		int k = lni_tun_index(l, c->tun[i].name), rc;
 
 		if (k < 0) {
 			say(why, len, "networks of type %s have no tunable '%s'", l->name,
 			        c->tun[i].name);
 			return -EINVAL;
 		}
-		rc = check_tun(&l->tunables[k], c->tun[i].value, why, len);
+		rc = lni_tun_check(&l->tunables[k], c->tun[i].value, why, len);
 		if (rc)
 			return rc;
 		ni->d.tunables[k] = c->tun[i].value;
@@ -240,23 +269,14 @@ static struct lni_ni *alloc_ni(struct lnet *n, struct lni_driver *drv)
 	return ni;
 }
 
-static int set_allow(
-        struct lni_ni *ni, enum lnet_accept accept, const struct lnet_cidr *allow, unsigned nallow)
+static int copy_allow(struct lni_ni *ni, const struct lnet_ni_conf *c)
 {
-	struct lnet_cidr *copy = NULL;
+	int rc = lni_allow_copy(c->allow, c->nallow, &ni->allow);
 
-	if (nallow) {
-		copy = calloc(nallow, sizeof(*copy));
-		if (!copy)
-			return -ENOMEM;
-		memcpy(copy, allow, nallow * sizeof(*copy));
-	}
-	free(ni->allow);
-	ni->allow = copy;
-	ni->d.allow = copy;
-	ni->d.nallow = nallow;
-	ni->d.accept = accept;
-	return 0;
+	ni->d.allow = ni->allow;
+	ni->d.nallow = rc ? 0 : c->nallow;
+	ni->d.accept = c->accept;
+	return rc;
 }
 
 static int call_start(void *arg)
@@ -273,6 +293,41 @@ static int call_stop(void *arg)
 
 	ni->d.node->lnd->ni_stop(&ni->d);
 	return 0;
+}
+
+static int shut_rails(void *arg, struct lnet_loop *l)
+{
+	struct lni_ni *ni = arg;
+
+	lni_pni_each_on(ni->n, l, lni_pni_shut, ni);
+	return 0;
+}
+
+static bool ni_gone(void *arg)
+{
+	struct lni_ni *ni = arg;
+
+	return atomic_load(&ni->life) == LNI_NI_STOPPED && atomic_load(&ni->nrails) == 0;
+}
+
+static void wait_ni(struct lnet *n, struct lni_ni *ni)
+{
+	/* looked at again now and then: a table that grew may have hidden a peer from shut_rails()
+	 */
+	while (lni_wait(n, ni_gone, ni, lnet_now(n) + LOOK_NS) == -ETIMEDOUT)
+		lni_each_loop(n, shut_rails, ni);
+}
+
+/* It is in no set any more (or never was). Every loop passes; what is outstanding on it ends. */
+static void end_ni(struct lnet *n, struct lni_ni *ni)
+{
+	atomic_store(&ni->life, LNI_NI_STOPPING);
+	lni_each_loop(n, shut_rails, ni);
+	lni_loop_call(ni->d.loop, call_stop, ni);
+	wait_ni(n, ni);
+	if (n->net->lo == ni)
+		n->net->lo = NULL;
+	lni_ni_free(ni);
 }
 
 static int make_ni(
@@ -303,7 +358,7 @@ static int make_ni(
 	if (!rc)
 		rc = agree_net(ni, c->net, why, len);
 	if (!rc)
-		rc = set_allow(ni, c->accept, c->allow, c->nallow);
+		rc = copy_allow(ni, c);
 	if (rc) {
 		lni_ni_free(ni);
 		return rc;
@@ -352,10 +407,7 @@ static int add_locked(
 		rc = republish(n, NULL, ni);
 	}
 	if (rc) {
-		atomic_store(&ni->life, LNI_NI_STOPPING);
-		lni_loop_call(ni->d.loop, call_stop, ni);
-		lni_wait_ni(n, ni);
-		lni_ni_free(ni);
+		end_ni(n, ni);
 		return rc;
 	}
 	if (ni->d.node->lnd->type == LNET_LND_LO)
@@ -398,41 +450,15 @@ int lnet_ni_add(
 	return rc;
 }
 
-static bool ni_gone(void *arg)
-{
-	struct lni_ni *ni = arg;
-
-	return atomic_load(&ni->life) == LNI_NI_STOPPED && atomic_load(&ni->nrails) == 0;
-}
-
-void lni_wait_ni(struct lnet *n, struct lni_ni *ni)
-{
-	lni_wait(n, ni_gone, ni, UINT64_MAX);
-}
-
-static int shut_rails(void *arg, struct lnet_loop *l)
-{
-	struct lni_ni *ni = arg;
-
-	lni_pni_each_on(ni->n, l, lni_pni_shut, ni);
-	return 0;
-}
-
 int lni_ni_del_locked(struct lnet *n, const struct lnet_nid *nid)
 {
 	struct lni_ni *ni = lni_ni_by_nid(n, nid);
 
 	if (!ni)
 		return -ENOENT;
-	atomic_store(&ni->life, LNI_NI_STOPPING);
-	if (republish(n, ni, NULL))
-		return -ENOMEM;
-	lni_each_loop(n, shut_rails, ni);
-	lni_loop_call(ni->d.loop, call_stop, ni);
-	lni_wait_ni(n, ni);
-	if (n->net->lo == ni)
-		n->net->lo = NULL;
-	lni_ni_free(ni);
+	atomic_store(&ni->life, LNI_NI_STOPPING); /* no new rail */
+	republish(n, ni, NULL);
+	end_ni(n, ni);
 	return 0;
 }
 
@@ -473,116 +499,6 @@ void lni_ni_event(struct lnet_lnd_ni *d, enum lnet_ni_state st, const char *why)
 	        why ? why : "");
 	if (atomic_load(&ni->life) == LNI_NI_ACTIVE)
 		ni->n->up.ni_changed(ni->n);
-}
-
-struct set_arg {
-	struct lnet *n;
-	const struct lnet_nid *nid;
-	lnet_net_t net;
-	const char *name;
-	int64_t value;
-	enum lnet_accept accept;
-	const struct lnet_cidr *allow;
-	unsigned nallow;
-};
-
-static int set_tunable(void *arg)
-{
-	struct set_arg *a = arg;
-	struct lni_ni *ni = lni_ni_by_nid(a->n, a->nid);
-	const struct lnet_lnd *l;
-	int k, rc;
-
-	if (!ni)
-		return -ENOENT;
-	l = ni->d.node->lnd;
-	k = tun_index(l, a->name);
-	if (k < 0)
-		return -ENOENT;
-	bool unset = a->value == LNET_UNSET;
-	rc = check_tun(&l->tunables[k], unset ? l->tunables[k].def : a->value, NULL, 0);
-	if (rc)
-		return rc;
-	if (!(l->tunables[k].flags & LNET_TUN_RUNTIME))
-		return -EPERM;
-	ni->d.tunables[k] = unset ? l->tunables[k].def : a->value;
-	ni->tun_set[k] = !unset;
-	l->ni_changed(&ni->d);
-	return 0;
-}
-
-int lnet_ni_set_tunable(struct lnet *n, const struct lnet_nid *nid, const char *name, int64_t value)
-{
-	struct set_arg a = {.n = n, .nid = nid, .name = name, .value = value};
-	int rc;
-
-	if (!lni_enter(n))
-		return -ESHUTDOWN;
-	rc = lni_in_handler(n) ? -EDEADLK : lni_loop_call(n->loops[0], set_tunable, &a);
-	lni_exit(n);
-	return rc;
-}
-
-static int set_accept(void *arg)
-{
-	struct set_arg *a = arg;
-	const struct lni_ni_set *s = atomic_load(&a->n->net->nis);
-	int rc = -ENOENT;
-
-	for (unsigned i = 0; i < s->count; i++) {
-		struct lni_ni *ni = s->ni[i];
-
-		if (lnet_nid_net(&ni->d.nid) != a->net)
-			continue;
-		rc = set_allow(ni, a->accept, a->allow, a->nallow);
-		if (rc)
-			return rc;
-		ni->d.node->lnd->ni_changed(&ni->d);
-	}
-	return rc;
-}
-
-int lnet_net_set_accept(struct lnet *n, lnet_net_t net, enum lnet_accept accept,
-        const struct lnet_cidr *allow, unsigned nallow)
-{
-	struct set_arg a = {.n = n, .net = net, .accept = accept, .allow = allow, .nallow = nallow};
-	int rc;
-
-	if (!lni_enter(n))
-		return -ESHUTDOWN;
-	rc = lni_in_handler(n) ? -EDEADLK : lni_loop_call(n->loops[0], set_accept, &a);
-	lni_exit(n);
-	return rc;
-}
-
-static int set_health(void *arg)
-{
-	struct set_arg *a = arg;
-	struct lni_ni *ni = lni_ni_by_nid(a->n, a->nid);
-
-	if (!ni)
-		return -ENOENT;
-	atomic_store(&ni->health, (int)a->value);
-	atomic_store(&ni->health_reason, "set by hand");
-	atomic_store(&ni->health_changed, lnet_now(a->n));
-	/* 0 and 1000 force the status, as with lnetctl */
-	if (a->value == 0 || a->value == LNI_HEALTH_MAX)
-		lni_ni_event(&ni->d, a->value ? LNET_NI_UP : LNET_NI_DOWN, "set by hand");
-	return 0;
-}
-
-int lnet_ni_set_health(struct lnet *n, const struct lnet_nid *nid, int health)
-{
-	struct set_arg a = {.n = n, .nid = nid, .value = health};
-	int rc;
-
-	if (health < 0 || health > LNI_HEALTH_MAX)
-		return -EINVAL;
-	if (!lni_enter(n))
-		return -ESHUTDOWN;
-	rc = lni_in_handler(n) ? -EDEADLK : lni_loop_call(n->loops[0], set_health, &a);
-	lni_exit(n);
-	return rc;
 }
 
 void lnet_ni_conf_init(struct lnet_ni_conf *c, size_t size)

@@ -139,9 +139,14 @@ static int clear_loop(void *arg, struct lnet_loop *l)
 {
 	struct lnet *n = arg;
 	const struct lni_ni_set *s = atomic_load(&n->net->nis);
+	struct lni_counters *c = lni_ctr(n, l);
 	unsigned k = lni_loop_index(l);
+	uint64_t out;
 
-	memset(lni_ctr(n, l), 0, sizeof(struct lni_counters));
+	/* what is under way stays under way: started = ended + outstanding holds after it, too */
+	out = c->ops_started - c->ops_ok - c->ops_failed - c->ops_cancelled - c->ops_timed_out;
+	memset(c, 0, sizeof(*c));
+	c->ops_started = c->msgs_max = out;
 	for (unsigned i = 0; i < s->count; i++) {
 		memset(&s->ni[i]->share[k].traffic, 0, sizeof(s->ni[i]->share[k].traffic));
 		memset(s->ni[i]->share[k].hs, 0, sizeof(s->ni[i]->share[k].hs));
@@ -155,6 +160,9 @@ void lnet_stats_reset(struct lnet *n)
 	if (lni_in_handler(n) || !lni_enter(n))
 		return;
 	lni_each_loop(n, clear_loop, n);
+	pthread_mutex_lock(&n->net->lock);
+	n->net->evicted = n->net->refused_peers = 0;
+	pthread_mutex_unlock(&n->net->lock);
 	lni_exit(n);
 }
 
@@ -203,6 +211,8 @@ static const struct {
         C("drop_park_full", drop_park_full),
         C("drop_filter", drop_filter),
         C("drop_nomem", drop_nomem),
+        C("drop_closing", drop_closing),
+        C("no_route", no_route),
         C("proto_errors", proto_errors),
         C("foreign_src", foreign_src),
         C("parked", parked),
@@ -214,7 +224,7 @@ int lnet_stats_each(
 {
 	struct lni_counters sum;
 	void *v[2] = {n, &sum};
-	uint64_t started = 0;
+	uint64_t started, evicted, refused;
 	int rc = 0;
 
 	memset(&sum, 0, sizeof(sum));
@@ -226,9 +236,17 @@ int lnet_stats_each(
 	started = sum.ops_started - sum.ops_ok - sum.ops_failed - sum.ops_cancelled -
 	          sum.ops_timed_out;
 	rc = fn(arg, "msgs_alloc", started);
+	pthread_mutex_lock(&n->net->lock);
+	evicted = n->net->evicted;
+	refused = n->net->refused_peers;
+	pthread_mutex_unlock(&n->net->lock);
 	for (size_t i = 0; !rc && i < sizeof(counter_names) / sizeof(counter_names[0]); i++)
 		rc = fn(arg, counter_names[i].name,
 		        *(const uint64_t *)((const char *)&sum + counter_names[i].off));
+	if (!rc)
+		rc = fn(arg, "peers_evicted", evicted);
+	if (!rc)
+		rc = fn(arg, "peers_refused", refused);
 	lni_exit(n);
 	return rc;
 }

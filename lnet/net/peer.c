@@ -14,6 +14,8 @@
 
 #include "lnet/net/net.h"
 
+#define LOOK_NS 20000000ull
+
 static struct lni_peer *make_peer(unsigned cap)
 {
 	struct lni_peer *p = calloc(1, sizeof(*p) + cap * sizeof(p->nids[0]));
@@ -32,6 +34,11 @@ struct lni_peer *lni_peer_single(const struct lnet_nid *nid)
 	p->nnids = 1;
 	p->nids[0] = *nid;
 	return p;
+}
+
+void lni_peer_hold(struct lni_peer *peer)
+{
+	atomic_fetch_add_explicit(&peer->refs, 1, memory_order_relaxed);
 }
 
 void lni_peer_put(struct lni_peer *peer)
@@ -80,41 +87,54 @@ struct lnet_nid lni_primary(const struct lni_pni *p)
 	return atomic_load_explicit(&p->peer, memory_order_acquire)->primary;
 }
 
-/* A change in preparation: the new peer, the peer NIs it takes, spare snapshots for NIDs that
- * leave. */
+/* One peer NI gets another record. */
+struct move {
+	struct lni_pni *p;
+	struct lni_peer *to, *old;
+};
+
+/* A change in preparation: the new peer, the peer NIs that it takes, and what else has to move. It
+ * is planned whole before anything is done, so that nothing is half done when memory runs out. */
 struct change {
 	struct lnet *n;
 	struct lni_peer *fresh;
 	struct lni_pni **pni; /* of fresh->nids, each with a reference */
-	struct lni_peer **spare;
-	unsigned nspare;
-	struct lni_peer *old[4 * LNET_PEER_NIDS_MAX]; /* to be let go */
-	unsigned nold;
+	struct move *move;
+	unsigned nmove, room;
+	bool done;
 };
+
+static void let_old_go(struct change *c, struct lni_peer *old)
+{
+	if (lni_grace(c->n, put_late, old))
+		lni_logf(c->n, LNET_LOG_ERR, "NOMEM", "a peer record of %u NIDs is lost",
+		        old->nnids);
+}
 
 static void change_fini(struct change *c)
 {
 	for (unsigned i = 0; c->pni && i < c->fresh->nnids; i++)
 		if (c->pni[i])
 			lni_pni_put(c->pni[i]);
-	for (unsigned i = 0; c->spare && i < c->nspare; i++)
-		free(c->spare[i]);
-	free(c->spare);
+	for (unsigned i = 0; i < c->nmove; i++) {
+		struct lni_peer *to = c->move[i].to;
+
+		if (c->done) {
+			let_old_go(c, c->move[i].old);
+		} else if (to != c->fresh && (i == 0 || c->move[i - 1].to != to)) {
+			free(to); /* several moves to one record stand together */
+		}
+	}
+	free(c->move);
 	free(c->pni);
 	if (c->fresh && !atomic_load(&c->fresh->refs))
 		free(c->fresh);
-	for (unsigned i = 0; i < c->nold; i++)
-		if (lni_grace(c->n, put_late, c->old[i]))
-			lni_logf(c->n, LNET_LOG_ERR, "NOMEM", "a peer record of %u NIDs is lost",
-			        c->old[i]->nnids);
 }
 
 static int change_init(struct change *c)
 {
 	c->pni = calloc(c->fresh->nnids, sizeof(c->pni[0]));
-	c->nspare = LNET_PEER_NIDS_MAX + 1;
-	c->spare = calloc(c->nspare, sizeof(c->spare[0]));
-	if (!c->pni || !c->spare)
+	if (!c->pni)
 		return -ENOMEM;
 	for (unsigned i = 0; i < c->fresh->nnids; i++) {
 		int rc = lni_pni_get(c->n, &c->fresh->nids[i], LNET_PID_LUSTRE, true, &c->pni[i]);
@@ -125,19 +145,22 @@ static int change_init(struct change *c)
 	return 0;
 }
 
-static void point(struct change *c, struct lni_pni *p, struct lni_peer *to)
+static int plan(struct change *c, struct lni_pni *p, struct lni_peer *to)
 {
-	struct lni_peer *old = atomic_load(&p->peer);
+	if (c->nmove == c->room) {
+		unsigned room = c->room ? 2 * c->room : 64;
+		struct move *m = realloc(c->move, room * sizeof(*m));
 
-	atomic_fetch_add(&to->refs, 1);
-	atomic_store_explicit(&p->peer, to, memory_order_release);
-	if (c->nold < sizeof(c->old) / sizeof(c->old[0]))
-		c->old[c->nold++] = old;
-	free(p->claim);
-	p->claim = NULL;
+		if (!m)
+			return -ENOMEM;
+		c->move = m;
+		c->room = room;
+	}
+	c->move[c->nmove++] = (struct move){.p = p, .to = to};
+	return 0;
 }
 
-/* The rest of a peer that loses NIDs to c->fresh gets a snapshot without them. Lock held. */
+/* The rest of a peer that loses NIDs to c->fresh gets a record without them. Lock held. */
 static int shrink(struct change *c, const struct lni_peer *old, bool split)
 {
 	struct lni_peer *rest = NULL;
@@ -148,37 +171,67 @@ static int shrink(struct change *c, const struct lni_peer *old, bool split)
 		if (has_nid(c->fresh, &old->nids[i]))
 			continue;
 		p = lni_pni_lookup(c->n->net, &old->nids[i], LNET_PID_LUSTRE);
-		if (!p)
+		if (!p || atomic_load(&p->peer) != old)
 			continue;
 		if (!rest || split) {
-			rest = make_peer(old->nnids);
+			rest = make_peer(split ? 1 : old->nnids);
 			if (!rest)
 				return -ENOMEM;
 			rest->primary = old->nids[i];
 			rest->state = split ? 0 : old->state;
+			rest->features = split ? 0 : old->features;
 		}
 		add_nid(rest, &old->nids[i]);
-		point(c, p, rest);
+		if (plan(c, p, rest)) {
+			if (split || rest->nnids == 1)
+				free(rest); /* no move names it */
+			return -ENOMEM;
+		}
 	}
 	return 0;
 }
 
 /* Lock held. `was`: the record that c->fresh replaces; its other NIDs stand alone from now on. */
-static int commit(struct change *c, const struct lni_peer *was)
+static int plan_all(struct change *c, const struct lni_peer *was)
 {
 	int rc = was ? shrink(c, was, true) : 0;
 
 	for (unsigned i = 0; !rc && i < c->fresh->nnids; i++) {
-		struct lni_peer *old = atomic_load(&c->pni[i]->peer);
+		const struct lni_peer *old = atomic_load(&c->pni[i]->peer);
+		bool seen = old == was || old->nnids == 1;
 
-		if (old != was && old != c->fresh && old->nnids > 1)
+		for (unsigned k = 0; k < i && !seen; k++)
+			seen = atomic_load(&c->pni[k]->peer) == old;
+		if (!seen)
 			rc = shrink(c, old, false);
 	}
-	if (rc)
-		return rc;
-	for (unsigned i = 0; i < c->fresh->nnids; i++)
-		point(c, c->pni[i], c->fresh);
-	return 0;
+	for (unsigned i = 0; !rc && i < c->fresh->nnids; i++)
+		rc = plan(c, c->pni[i], c->fresh);
+	return rc;
+}
+
+/* Lock held. */
+static void carry_out(struct change *c)
+{
+	for (unsigned i = 0; i < c->nmove; i++) {
+		struct move *m = &c->move[i];
+
+		atomic_fetch_add(&m->to->refs, 1);
+		m->old = atomic_exchange(&m->p->peer, m->to);
+		free(m->p->claim);
+		m->p->claim = NULL;
+	}
+	c->done = true;
+}
+
+/* Lock held. All of it, or -ENOMEM and nothing. */
+static int commit(struct change *c, const struct lni_peer *was)
+{
+	int rc = plan_all(c, was);
+
+	if (!rc)
+		carry_out(c);
+	return rc;
 }
 
 static int check_add(struct lnet *n, const struct lnet_nid *nid)
@@ -189,73 +242,92 @@ static int check_add(struct lnet *n, const struct lnet_nid *nid)
 }
 
 /* Lock held. A NID may come from a discovered peer, not from another configured one. */
-static int check_conf(const struct change *c, const struct lnet_nid *primary, struct lnet_nid *bad)
+static int check_conf(const struct change *c, struct lnet_nid *bad)
 {
 	for (unsigned i = 0; i < c->fresh->nnids; i++) {
-		struct lni_peer *old = atomic_load(&c->pni[i]->peer);
+		const struct lni_pni *p =
+		        lni_pni_lookup(c->n->net, &c->fresh->nids[i], LNET_PID_LUSTRE);
+		const struct lni_peer *old = p ? atomic_load(&p->peer) : NULL;
+		int rc = check_add(c->n, &c->fresh->nids[i]);
 
-		*bad = c->fresh->nids[i];
-		if (check_add(c->n, bad))
-			return -EINVAL;
-		if ((old->state & LNET_PEER_CONFIGURED) && !lnet_nid_eq(&old->primary, primary))
-			return -EEXIST;
+		if (!rc && old && (old->state & LNET_PEER_CONFIGURED) &&
+		        !lnet_nid_eq(&old->primary, &c->fresh->primary))
+			rc = -EEXIST;
+		if (rc) {
+			*bad = c->fresh->nids[i];
+			return rc;
+		}
 	}
 	return 0;
+}
+
+/* A configured peer of that primary keeps what it has. Lock held. */
+static void keep_conf(struct change *c)
+{
+	const struct lni_pni *p = lni_pni_lookup(c->n->net, &c->fresh->primary, LNET_PID_LUSTRE);
+	const struct lni_peer *old = p ? atomic_load(&p->peer) : NULL;
+
+	if (!old || !lnet_nid_eq(&old->primary, &c->fresh->primary))
+		return;
+	c->fresh->features = old->features;
+	if (old->state & LNET_PEER_CONFIGURED)
+		for (unsigned i = 0; i < old->nnids; i++)
+			add_nid(c->fresh, &old->nids[i]);
+}
+
+static int add_peer(
+        struct change *c, const struct lnet_nid *nids, unsigned nnids, struct lnet_nid *bad)
+{
+	struct lni_net *net = c->n->net;
+	int rc;
+
+	add_nid(c->fresh, &c->fresh->primary);
+	pthread_mutex_lock(&net->lock);
+	keep_conf(c);
+	for (unsigned i = 0; i < nnids; i++)
+		add_nid(c->fresh, &nids[i]);
+	rc = c->fresh->nnids > LNET_PEER_NIDS_MAX ? -E2BIG : check_conf(c, bad);
+	pthread_mutex_unlock(&net->lock);
+	if (!rc)
+		rc = change_init(c);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&net->lock);
+	rc = check_conf(c, bad);
+	if (!rc)
+		rc = commit(c, NULL);
+	pthread_mutex_unlock(&net->lock);
+	return rc;
 }
 
 int lnet_peer_add(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
         unsigned nnids, bool multi_rail, bool lock, struct lnet_nid *bad)
 {
 	struct change c = {.n = n};
-	struct lni_peer *old;
-	struct lni_pni *p;
 	struct lnet_nid none;
 	int rc;
 
 	bad = bad ? bad : &none;
-	*bad = *primary;
 	if (nnids > LNET_PEER_NIDS_MAX)
 		return -E2BIG;
-	if (lnet_nid_is_any(primary) || lnet_nid_is_lo(primary))
-		return -EINVAL;
-	for (unsigned i = 0; i < nnids; i++) {
-		*bad = nids[i];
-		if (lnet_nid_is_any(&nids[i]) || lnet_nid_is_lo(&nids[i]))
+	for (unsigned i = 0; i <= nnids; i++) {
+		const struct lnet_nid *nid = i ? &nids[i - 1] : primary;
+
+		if (lnet_nid_is_any(nid) || lnet_nid_is_lo(nid)) {
+			*bad = *nid;
 			return -EINVAL;
+		}
 	}
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	c.fresh = make_peer(2 * LNET_PEER_NIDS_MAX + 2);
 	rc = c.fresh ? 0 : -ENOMEM;
-	if (rc)
-		goto out;
-	c.fresh->primary = *primary;
-	add_nid(c.fresh, primary);
-	/* a configured peer of that primary keeps what it has */
-	pthread_mutex_lock(&n->net->lock);
-	p = lni_pni_lookup(n->net, primary, LNET_PID_LUSTRE);
-	old = p ? atomic_load(&p->peer) : NULL;
-	if (old && (old->state & LNET_PEER_CONFIGURED) && lnet_nid_eq(&old->primary, primary))
-		for (unsigned i = 0; i < old->nnids; i++)
-			add_nid(c.fresh, &old->nids[i]);
-	pthread_mutex_unlock(&n->net->lock);
-	for (unsigned i = 0; i < nnids; i++)
-		add_nid(c.fresh, &nids[i]);
-	if (c.fresh->nnids > LNET_PEER_NIDS_MAX + 1) {
-		rc = -E2BIG;
-		goto out;
+	if (!rc) {
+		c.fresh->primary = *primary;
+		c.fresh->state = LNET_PEER_CONFIGURED | (multi_rail ? LNET_PEER_MULTI_RAIL : 0) |
+		                 (lock ? LNET_PEER_LOCK_PRIMARY : 0);
+		rc = add_peer(&c, nids, nnids, bad);
 	}
-	c.fresh->state = LNET_PEER_CONFIGURED | (multi_rail ? LNET_PEER_MULTI_RAIL : 0) |
-	                 (lock ? LNET_PEER_LOCK_PRIMARY : 0);
-	rc = change_init(&c);
-	if (rc)
-		goto out;
-	pthread_mutex_lock(&n->net->lock);
-	rc = check_conf(&c, primary, bad);
-	if (!rc)
-		rc = commit(&c, NULL);
-	pthread_mutex_unlock(&n->net->lock);
-out:
 	change_fini(&c);
 	lni_exit(n);
 	return rc;
@@ -270,42 +342,55 @@ static bool connected(const struct lni_pni *p)
 	return false;
 }
 
-/* May the peer that owns c->pni[0] take pni over? Lock held. */
-static int may_take(const struct change *c, struct lni_pni *pni, const struct lni_peer *was)
+/* May the peer NI that spoke, `from`, take this NID over? Lock held. */
+static int may_take(struct lnet *n, const struct lnet_nid *nid, const struct lni_pni *from)
 {
-	struct lni_peer *old = atomic_load(&pni->peer);
+	const struct lni_peer *was = atomic_load(&from->peer), *old;
+	const struct lni_pni *p;
 
-	if (old == was)
-		return 0;
-	if (lni_ni_by_nid(c->n, &pni->nid))
+	if (lni_ni_by_nid(n, nid))
 		return -EINVAL;
+	p = lni_pni_lookup(n->net, nid, LNET_PID_LUSTRE);
+	old = p ? atomic_load(&p->peer) : NULL;
+	if (!p || old == was)
+		return 0;
 	if (old->state & LNET_PEER_CONFIGURED)
 		return -EEXIST;
-	if (!connected(pni) && old->nnids == 1)
+	if (!connected(p) && old->nnids == 1)
 		return 0;
-	if (pni->claim && has_nid(pni->claim, &c->pni[0]->nid))
+	if (p->claim && has_nid(p->claim, &from->nid))
 		return 0;
-	return has_nid(old, &c->pni[0]->nid) ? 0 : -EEXIST;
+	return has_nid(old, &from->nid) ? 0 : -EEXIST;
+}
+
+/* All of c->fresh? What is not believed is noted, for when the other one says the same. Lock held.
+ */
+static int check_learn(struct change *c, struct lni_pni *from, struct lnet_nid *bad)
+{
+	for (unsigned i = 1; i < c->fresh->nnids; i++) {
+		int rc = may_take(c->n, &c->fresh->nids[i], from);
+
+		if (!rc)
+			continue;
+		*bad = c->fresh->nids[i];
+		free(from->claim);
+		from->claim = make_peer(c->fresh->nnids);
+		if (from->claim)
+			for (unsigned k = 0; k < c->fresh->nnids; k++)
+				add_nid(from->claim, &c->fresh->nids[k]);
+		return rc;
+	}
+	return 0;
 }
 
 static int learn_locked(struct change *c, struct lnet_nid *bad)
 {
-	struct lni_peer *was = atomic_load(&c->pni[0]->peer);
-	int rc;
+	int rc = check_learn(c, c->pni[0], bad);
 
-	for (unsigned i = 1; i < c->fresh->nnids; i++) {
-		rc = may_take(c, c->pni[i], was);
-		if (!rc)
-			continue;
-		*bad = c->fresh->nids[i];
-		free(c->pni[0]->claim);
-		c->pni[0]->claim = make_peer(c->fresh->nnids);
-		if (c->pni[0]->claim)
-			for (unsigned k = 0; k < c->fresh->nnids; k++)
-				add_nid(c->pni[0]->claim, &c->fresh->nids[k]);
-		return rc;
-	}
-	return commit(c, was);
+	/* the administrator may have been faster */
+	if (!rc && (atomic_load(&c->pni[0]->peer)->state & LNET_PEER_CONFIGURED))
+		return 0;
+	return rc ? rc : commit(c, atomic_load(&c->pni[0]->peer));
 }
 
 static bool unchanged(const struct lni_peer *old, const struct lni_peer *fresh)
@@ -345,6 +430,8 @@ int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lne
 	was = p ? atomic_load(&p->peer) : NULL;
 	if (!was || (was->state & LNET_PEER_CONFIGURED) || unchanged(was, c.fresh))
 		rc = 1; /* unknown peers are not made by what they say; the administrator's stay */
+	else
+		rc = check_learn(&c, p, bad); /* before a peer NI is made for each of them */
 	pthread_mutex_unlock(&n->net->lock);
 	if (!rc)
 		rc = change_init(&c);
@@ -357,39 +444,75 @@ int lni_peer_learn(struct lnet *n, const struct lnet_nid *from, const struct lne
 	return rc > 0 ? 0 : rc;
 }
 
-/* Lock held: what of the peer goes. Fills in v (table references are the caller's to drop). */
+/* Lock held: what of the peer goes; the rest gets a record without it. Fills in v. */
 static int del_locked(struct change *c, struct lni_peer *old, const struct lnet_nid *nids,
-        unsigned nnids, struct lni_pni **v, unsigned *k)
+        unsigned nnids, struct lni_pni **v, unsigned *count)
 {
 	bool whole = nnids == 0;
+	unsigned k = 0;
+	int rc = 0;
 
 	for (unsigned i = 0; i < nnids; i++)
 		whole |= lnet_nid_eq(&nids[i], &old->primary);
-	if (!whole) {
-		c->fresh = make_peer(old->nnids);
-		if (!c->fresh)
-			return -ENOMEM;
-		c->fresh->primary = old->primary;
-		c->fresh->state = old->state;
-		c->fresh->features = old->features;
-	}
-	for (unsigned i = 0; i < old->nnids; i++) {
+	c->fresh = make_peer(old->nnids);
+	if (!c->fresh)
+		return -ENOMEM;
+	c->fresh->primary = old->primary;
+	c->fresh->state = old->state;
+	c->fresh->features = old->features;
+	for (unsigned i = 0; i < old->nnids && !rc; i++) {
 		struct lni_pni *p = lni_pni_lookup(c->n->net, &old->nids[i], LNET_PID_LUSTRE);
 		bool goes = whole;
 
 		for (unsigned m = 0; m < nnids; m++)
 			goes |= lnet_nid_eq(&nids[m], &old->nids[i]);
-		if (!p)
+		if (!p || atomic_load(&p->peer) != old)
 			continue;
 		if (goes) {
-			lni_pni_unhash(p);
-			v[(*k)++] = p;
+			v[k++] = p;
 		} else {
 			add_nid(c->fresh, &old->nids[i]);
-			point(c, p, c->fresh);
+			rc = plan(c, p, c->fresh);
 		}
 	}
+	if (rc)
+		return rc;
+	carry_out(c);
+	for (unsigned i = 0; i < k; i++) {
+		lni_pni_unhash(v[i]);
+		lni_pni_hold(v[i]); /* for the wait */
+	}
+	*count = k;
 	return 0;
+}
+
+struct gone {
+	struct lni_pni **v;
+	unsigned k;
+};
+
+/* Every message of it has ended and every rail is closed. */
+static bool all_gone(void *arg)
+{
+	const struct gone *g = arg;
+
+	for (unsigned i = 0; i < g->k; i++)
+		if (atomic_load(&g->v[i]->refs) > 1)
+			return false;
+	return true;
+}
+
+static void kill_all(struct lnet *n, struct lni_pni **v, unsigned k)
+{
+	struct gone g = {v, k};
+
+	for (unsigned i = 0; i < k; i++)
+		lni_pni_post_kill(v[i]);
+	/* others may drop references without a word to the loop: look again now and then */
+	while (lni_wait(n, all_gone, &g, lnet_now(n) + LOOK_NS) == -ETIMEDOUT)
+		;
+	for (unsigned i = 0; i < k; i++)
+		lni_pni_put(v[i]);
 }
 
 int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
@@ -406,6 +529,8 @@ int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct l
 	*bad = *primary;
 	if (nnids > LNET_PEER_NIDS_MAX)
 		return -E2BIG;
+	if (lni_in_handler(n))
+		return -EDEADLK;
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	pthread_mutex_lock(&n->net->lock);
@@ -426,22 +551,32 @@ int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct l
 			rc = del_locked(&c, old, nids, nnids, v, &k);
 	}
 	pthread_mutex_unlock(&n->net->lock);
-	for (unsigned i = 0; i < k; i++)
-		lni_pni_post_kill(v[i]);
 	change_fini(&c);
+	kill_all(n, v, k);
 	lni_exit(n);
 	return rc;
 }
 
-int lnet_peer_set_state(struct lnet *n, const struct lnet_nid *nid, uint32_t state)
+/* As it is now, with another state. false: it changed meanwhile. */
+static bool same_members(const struct change *c)
+{
+	const struct lni_peer *now = atomic_load(&c->pni[0]->peer);
+
+	if (now->nnids != c->fresh->nnids)
+		return false;
+	for (unsigned i = 0; i < now->nnids; i++)
+		if (!has_nid(c->fresh, &now->nids[i]))
+			return false;
+	return true;
+}
+
+static int set_state(struct lnet *n, const struct lnet_nid *nid, uint32_t state)
 {
 	struct change c = {.n = n};
 	struct lni_peer *old;
 	struct lni_pni *p;
 	int rc;
 
-	if (!lni_enter(n))
-		return -ESHUTDOWN;
 	c.fresh = make_peer(2 * LNET_PEER_NIDS_MAX + 2);
 	rc = c.fresh ? lni_pni_get(n, nid, LNET_PID_LUSTRE, false, &p) : -ENOMEM;
 	if (!rc) {
@@ -458,10 +593,22 @@ int lnet_peer_set_state(struct lnet *n, const struct lnet_nid *nid, uint32_t sta
 	}
 	if (!rc) {
 		pthread_mutex_lock(&n->net->lock);
-		rc = commit(&c, NULL);
+		rc = same_members(&c) ? commit(&c, NULL) : -EAGAIN;
 		pthread_mutex_unlock(&n->net->lock);
 	}
 	change_fini(&c);
+	return rc;
+}
+
+int lnet_peer_set_state(struct lnet *n, const struct lnet_nid *nid, uint32_t state)
+{
+	int rc;
+
+	if (!lni_enter(n))
+		return -ESHUTDOWN;
+	do
+		rc = set_state(n, nid, state);
+	while (rc == -EAGAIN);
 	lni_exit(n);
 	return rc;
 }

@@ -28,6 +28,9 @@ static int fill_pni(void *arg)
 	struct lni_rail *v[16];
 	unsigned k;
 
+	k = lni_pni_rails(p, NULL, v, 16);
+	if (k)
+		lni_pni_credits(p, v[0]->ni);
 	*i = (struct lnet_peer_ni_info){.nid = p->nid,
 	        .pid = p->pid,
 	        .state = "NA",
@@ -41,7 +44,6 @@ static int fill_pni(void *arg)
 	        .last_alive = p->last_alive,
 	        .health = p->health,
 	        .traffic = p->traffic};
-	k = lni_pni_rails(p, NULL, v, 16);
 	for (unsigned r = 0; r < k; r++) {
 		struct lnet_rail_info ri = {0};
 
@@ -74,7 +76,22 @@ static int by_nid(const void *a, const void *b)
 	return c ? c : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* One key a peer: the peer NI that carries the primary NID. */
+/* Does p stand for its peer in the table? The first of its NIDs that is there does: the primary's
+ * own peer NI may have been evicted. Lock held. */
+static bool stands_for(struct lni_net *net, const struct lni_pni *p, const struct lni_peer *peer)
+{
+	if (p->pid & LNET_PID_USERFLAG)
+		return true;
+	for (unsigned i = 0; i < peer->nnids; i++) {
+		const struct lni_pni *o = lni_pni_lookup(net, &peer->nids[i], LNET_PID_LUSTRE);
+
+		if (o)
+			return o == p;
+	}
+	return false;
+}
+
+/* One key a peer. */
 static int list_peers(struct lnet *n, const struct lnet_nid *nid, struct key **out, unsigned *count)
 {
 	struct lni_net *net = n->net;
@@ -90,8 +107,7 @@ static int list_peers(struct lnet *n, const struct lnet_nid *nid, struct key **o
 
 			for (unsigned i = 0; !hit && i < peer->nnids; i++)
 				hit = lnet_nid_eq(nid, &peer->nids[i]);
-			if (!hit || !lnet_nid_eq(&peer->primary, &p->nid) ||
-			        lni_ni_by_nid(n, &p->nid))
+			if (!hit || !stands_for(net, p, peer) || lni_ni_by_nid(n, &p->nid))
 				continue;
 			k[c++] = (struct key){p->nid, p->pid};
 		}

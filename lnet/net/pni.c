@@ -100,6 +100,17 @@ void lni_pni_put(struct lni_pni *p)
 		free_pni(p); /* out of memory: nobody has a reference, and readers hold one */
 }
 
+static void forget_rail(struct lni_rail *r)
+{
+	struct lni_pni *p = r->pni;
+	struct lni_net *net = p->n->net;
+
+	atomic_fetch_sub(&r->ni->nrails, 1);
+	free(r);
+	atomic_fetch_sub(&net->rails_live, 1);
+	lni_pni_put(p);
+}
+
 static void free_rail(struct lni_rail *r)
 {
 	struct lni_pni *p = r->pni;
@@ -113,10 +124,7 @@ static void free_rail(struct lni_rail *r)
 		}
 	}
 	pthread_mutex_unlock(&net->lock);
-	atomic_fetch_sub(&r->ni->nrails, 1);
-	free(r);
-	atomic_fetch_sub(&net->rails_live, 1);
-	lni_pni_put(p);
+	forget_rail(r);
 }
 
 void lni_rail_hold(struct lni_rail *r)
@@ -281,14 +289,9 @@ static int publish(struct lni_pni *p, struct lni_rail *fresh, struct lni_rail **
 	*out = find_rail(p, ni);
 	if (*out)
 		return 0;
-	lni_pni_hold(p);
-	atomic_fetch_add(&p->n->net->rails_live, 1);
-	atomic_fetch_add(&ni->nrails, 1);
 	fresh->published = true;
 	fresh->next = p->rails;
 	p->rails = fresh;
-	if (!p->cr.max)
-		lni_credits_init(&p->cr, ni->d.peer_credits);
 	*out = fresh;
 	return 0;
 }
@@ -315,9 +318,13 @@ int lni_rail_get(struct lni_pni *p, struct lni_ni *ni, struct lni_rail **out)
 	fresh->ni = ni;
 	lni_list_init(&fresh->blocked);
 	atomic_init(&fresh->refs, 2); /* the list's and the caller's */
+	/* counted before the driver knows it: the NI must outlive it */
+	lni_pni_hold(p);
+	atomic_fetch_add(&net->rails_live, 1);
+	atomic_fetch_add(&ni->nrails, 1);
 	rc = ni->d.node->lnd->rail_open(&fresh->d);
 	if (rc) {
-		free(fresh);
+		forget_rail(fresh);
 		return rc;
 	}
 	pthread_mutex_lock(&net->lock);
@@ -370,13 +377,14 @@ void lni_up_rail_closed(struct lnet_rail *d)
 	struct lni_rail *r = lni_rail_of(d);
 
 	if (!r->published) {
-		free(r);
+		forget_rail(r);
 		return;
 	}
 	r->closing = r->closed = true;
 	if (r->up) {
 		r->up = false;
-		r->pni->nup--;
+		if (--r->pni->nup == 0)
+			lni_watch_fire(r, LNET_PEER_DOWN, -ESHUTDOWN);
 		lni_rail_put(r); /* that of a connected rail */
 	}
 	lni_rail_put(r); /* the list's */

@@ -45,6 +45,21 @@ static int refuse(struct lni_rail *r, const struct lnet_hdr *h, const char *why)
 	return -EPROTO;
 }
 
+/* Spec: errors.md section 4, rows 1 to 3. */
+static bool sound(const struct lnet_hdr *h)
+{
+	switch (h->type) {
+	case LNET_MSG_ACK:
+	case LNET_MSG_GET:
+		return h->payload_length == 0;
+	case LNET_MSG_PUT:
+	case LNET_MSG_REPLY:
+		return h->payload_length <= LNET_MTU;
+	default:
+		return false;
+	}
+}
+
 /* Is it for us? Spec: errors.md section 4, rows 4 to 7. 1 yes, 0 to be dropped, -EPROTO. */
 static int for_me(struct lni_rail *r, const struct lnet_hdr *h)
 {
@@ -109,6 +124,8 @@ static int up_parse(struct lnet_rail *d, const struct lnet_hdr *h, struct lnet_r
 	int rc;
 
 	lni_health_alive(r->pni);
+	if (!sound(h))
+		return refuse(r, h, "its type or length is impossible");
 	rc = for_me(r, h);
 	if (rc < 0)
 		return rc;
@@ -158,6 +175,12 @@ static void up_fence_done(struct lnet_fence *f)
 		fn(f);
 }
 
+/* Its own NID also while it starts, before the set has it. */
+static bool is_ours(const struct lni_ni *ni, const struct lnet_nid *nid)
+{
+	return lnet_nid_eq(nid, &ni->d.nid) || lni_ni_by_nid(ni->n, nid);
+}
+
 static int up_rail_get(
         struct lnet_lnd_ni *d, const struct lnet_nid *nid, uint32_t pid, struct lnet_rail **out)
 {
@@ -166,7 +189,7 @@ static int up_rail_get(
 	struct lni_rail *r;
 	int rc;
 
-	if (d != &ni->n->net->lo->d && lnet_nid_eq(nid, &d->nid) && !(pid & LNET_PID_USERFLAG))
+	if (ni != ni->n->net->lo && !(pid & LNET_PID_USERFLAG) && is_ours(ni, nid))
 		return -EINVAL;
 	rc = lni_pni_get(ni->n, nid, pid, true, &p);
 	if (rc)
@@ -204,6 +227,7 @@ static void up_rail_event(struct lnet_rail *d, enum lnet_rail_event ev, int err)
 			if (r->pni->nup++ == 0)
 				lni_watch_fire(r, LNET_PEER_UP, 0);
 		}
+		n->up.rail_lost(n, d, 0);
 		break;
 	case LNET_RAIL_DOWN:
 		if (r->up) {

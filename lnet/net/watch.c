@@ -21,6 +21,8 @@ struct lni_watcher {
 struct fire {
 	struct lnet_work work;
 	struct lni_watcher *w;
+	struct lnet *n;
+	struct lnet_loop *loop;
 	struct lnet_nid nid;
 	uint32_t pid;
 	enum lnet_peer_event ev;
@@ -37,8 +39,11 @@ static void run(struct lnet_work *work)
 {
 	struct fire *f = work->arg;
 
-	if (!atomic_load(&f->w->dead))
+	if (!atomic_load(&f->w->dead)) {
+		lni_handler_begin(f->n, f->loop);
 		f->w->fn(f->w->user, &f->nid, f->pid, f->ev, f->err);
+		lni_handler_end(f->n, f->loop);
+	}
 	put(f->w);
 	free(f);
 }
@@ -64,7 +69,13 @@ void lni_watch_fire(struct lni_rail *r, enum lnet_peer_event ev, int err)
 			continue;
 		}
 		atomic_fetch_add(&w->refs, 1);
-		*f = (struct fire){.w = w, .nid = r->d.nid, .pid = r->d.pid, .ev = ev, .err = err};
+		*f = (struct fire){.w = w,
+		        .n = n,
+		        .loop = r->d.loop,
+		        .nid = r->d.nid,
+		        .pid = r->d.pid,
+		        .ev = ev,
+		        .err = err};
 		lnet_work_init(&f->work, run, f);
 		lni_loop_ready(r->d.loop, &f->work);
 	}

@@ -16,6 +16,10 @@ struct dump {
 
 static const char *waits_for(const struct lni_op *op)
 {
+	if (!op->rail)
+		return "its loop";
+	if (op->lost)
+		return "the peer to come back";
 	if (op->landing.rx)
 		return "rest of the reply";
 	if (op->tx_out) {
@@ -43,7 +47,7 @@ static void dump_op(struct dump *d, const struct lni_op *op, uint64_t now)
 	        (unsigned long long)op->id, op->put ? "PUT" : "GET",
 	        lnet_nid_str(&op->target, nid, sizeof(nid)), op->portal,
 	        (unsigned long long)op->match_bits, op->length, waits_for(op),
-	        (double)(now - op->tx.started) / 1e9,
+	        op->rail ? (double)(now - op->tx.started) / 1e9 : 0.0,
 	        op->deadline > now ? (double)(op->deadline - now) / 1e9 : 0.0);
 	d->line(d->arg, text);
 }

@@ -17,6 +17,7 @@
 struct push {
 	struct lnet *n;
 	struct lni_pinger *p;
+	_Atomic bool posted;
 	uint8_t data[PUSH_SIZE];
 };
 
@@ -140,12 +141,22 @@ static int rebuild(void *arg)
 	return 0;
 }
 
+static int changed(void *arg)
+{
+	struct lnet *n = arg;
+	int rc = rebuild(n);
+
+	if (rc && rc != -ESHUTDOWN)
+		lni_logf(n, LNET_LOG_ERR, "NOMEM", "pings tell the state before the last change");
+	return 0;
+}
+
 static void rebuild_posted(struct lnet_work *w)
 {
 	struct lnet *n = w->arg;
 
 	atomic_store(&n->ping->queued, false);
-	rebuild(n);
+	changed(n);
 }
 
 void lni_ping_changed(struct lnet *n)
@@ -156,7 +167,7 @@ void lni_ping_changed(struct lnet *n)
 	if (!p)
 		return; /* opening */
 	if (!cur || cur == n->loops[0]) {
-		lni_loop_call(n->loops[0], rebuild, n);
+		lni_loop_call(n->loops[0], changed, n);
 	} else if (!atomic_exchange(&p->queued, true)) {
 		lnet_work_init(&p->work, rebuild_posted, n);
 		lnet_loop_post(n->loops[0], &p->work);
@@ -183,7 +194,7 @@ static void learn(struct push *b, const struct lnet_event *ev)
 	for (uint32_t i = 0; i < info.count; i++)
 		nids[i] = e[i].nid;
 	rc = lni_peer_learn(b->n, &ev->source, nids, info.count, info.features, true, &bad);
-	if (rc)
+	if (rc == -EEXIST || rc == -EINVAL)
 		lni_logf(b->n, LNET_LOG_WARN, "CLAIM",
 		        "%s claims %s, which is another node's: ignored", s,
 		        lnet_nid_str(&bad, t, sizeof(t)));
@@ -200,8 +211,11 @@ static void on_push(const struct lnet_event *ev)
 	if (!ev->unlinked)
 		return;
 	atomic_fetch_sub(&b->p->alive, 1);
-	if (!atomic_load(&b->p->stopping))
-		post_push(b);
+	b->posted = false;
+	/* those for which there was no memory the last time, too */
+	for (unsigned i = 0; i < PUSH_BUFFERS && !atomic_load(&b->p->stopping); i++)
+		if (!b->p->push[i].posted)
+			post_push(&b->p->push[i]);
 }
 
 static void post_push(struct push *b)
@@ -214,9 +228,13 @@ static void post_push(struct push *b)
 	        .user = b};
 	lnet_handle_t md;
 
+	if (atomic_exchange(&b->posted, true))
+		return;
 	atomic_fetch_add(&b->p->alive, 1);
-	if (attach(b->n, &d, LNET_INS_AFTER, &md))
+	if (attach(b->n, &d, LNET_INS_AFTER, &md)) {
 		atomic_fetch_sub(&b->p->alive, 1);
+		atomic_store(&b->posted, false);
+	}
 }
 
 int lni_ping_open(struct lnet *n)

@@ -72,6 +72,11 @@ int lni_id_add(struct lni_ptl *p, uint64_t id, void *obj)
 	if (!e)
 		return -ENOMEM;
 	pthread_mutex_lock(&p->id_lock);
+	if (p->stopped) {
+		pthread_mutex_unlock(&p->id_lock);
+		free(e);
+		return -ESHUTDOWN;
+	}
 	if (t->used >= t->n && t->n < (1u << 24))
 		grow(t);
 	struct entry **b = &t->b[(unsigned)id & (t->n - 1)];
@@ -117,20 +122,29 @@ void *lni_id_find(struct lni_ptl *p, uint64_t id, void (*ref)(void *obj))
 	return obj;
 }
 
-void *lni_id_any(struct lnet *n, int kind, void (*ref)(void *obj))
+void lni_id_stop(struct lni_ptl *p)
+{
+	pthread_mutex_lock(&p->id_lock);
+	p->stopped = true;
+	pthread_mutex_unlock(&p->id_lock);
+}
+
+void *lni_id_any(struct lnet *n, int kind, unsigned *from, void (*ref)(void *obj))
 {
 	struct lni_ptl *p = n->ptl;
 	void *obj = NULL;
 	unsigned loop;
 
 	pthread_mutex_lock(&p->id_lock);
-	for (unsigned i = 0; i < p->ids->n && !obj; i++) {
-		for (struct entry *e = p->ids->b[i]; e && !obj; e = e->next) {
+	for (; *from < p->ids->n; ++*from) {
+		for (struct entry *e = p->ids->b[*from]; e && !obj; e = e->next) {
 			if (lni_id_is(n, e->id, (enum lni_id_kind)kind, &loop)) {
 				obj = e->obj;
 				ref(obj);
 			}
 		}
+		if (obj)
+			break;
 	}
 	pthread_mutex_unlock(&p->id_lock);
 	return obj;

@@ -58,6 +58,8 @@ static enum lni_match_result take(
 	if (offset > md->length)
 		return LNI_MATCH_TOO_LONG;
 	room = md->length - offset;
+	if (room > LNET_MTU)
+		room = LNET_MTU; /* a GET may ask for more than a REPLY can carry */
 	if ((md->options & LNET_MD_MAX_SIZE) && md->max_size < room)
 		room = md->max_size;
 	hit->mlength = q->rlength;
@@ -87,33 +89,41 @@ static struct lni_md *search(struct lni_list *list, const struct lni_query *q)
 	return NULL;
 }
 
+enum lni_match_result lni_match_in(struct lni_portal *p, const struct lni_query *q,
+        struct lni_use *u, struct lni_hit *hit, bool *closes, struct lni_me **me)
+{
+	struct lnet_match key = {.bits = q->bits};
+	struct lni_md *md = search(&p->wild, q);
+	enum lni_match_result res;
+
+	*closes = false;
+	*me = NULL;
+	if (!md && p->bucket)
+		md = search(lni_portal_list(p, &key), q);
+	if (!md)
+		return p->lazy && q->put ? LNI_MATCH_LAZY : LNI_MATCH_NONE;
+	res = take(md, q, u, hit);
+	if (res == LNI_MATCH_HIT)
+		*me = lni_md_auto(md, closes);
+	return res;
+}
+
 enum lni_match_result lni_match(
         struct lnet *n, const struct lni_query *q, struct lni_use *u, struct lni_hit *hit)
 {
-	struct lni_portal *p;
-	struct lnet_match key = {.bits = q->bits};
 	enum lni_match_result res;
-	struct lni_me *me = NULL;
-	struct lni_md *md;
-	bool closes = false;
+	struct lni_portal *p;
+	struct lni_me *me;
+	bool closes;
 
 	if (q->portal >= LNET_MAX_PORTALS)
 		return LNI_MATCH_BAD_PORTAL;
 	p = &n->ptl->portal[q->portal];
 	pthread_mutex_lock(&p->lock);
-	md = search(&p->wild, q);
-	if (!md && p->bucket)
-		md = search(lni_portal_list(p, &key), q);
-	if (md) {
-		res = take(md, q, u, hit);
-		if (res == LNI_MATCH_HIT)
-			me = lni_md_auto(md, &closes);
-	} else {
-		res = p->lazy && q->put ? LNI_MATCH_LAZY : LNI_MATCH_NONE;
-	}
+	res = lni_match_in(p, q, u, hit, &closes, &me);
 	pthread_mutex_unlock(&p->lock);
 	if (closes)
-		lni_md_auto_done(n, md, me);
+		lni_md_auto_done(n, hit->md, me);
 	return res;
 }
 

@@ -100,11 +100,15 @@ int lnet_md_bind(struct lnet *n, const struct lnet_md_desc *d, lnet_handle_t *h)
 		return -ESHUTDOWN;
 	rc = lni_md_make(n, d, &md);
 	if (!rc) {
+		lnet_handle_t id = md->id;
+
 		md->lock = &n->ptl->free_lock;
-		*h = md->id;
-		rc = lni_id_add(n->ptl, md->id, md);
+		md->state = LNI_MD_ACTIVE;
+		rc = lni_id_add(n->ptl, id, md);
 		if (rc)
 			lni_md_put(md);
+		else
+			*h = id;
 		lni_md_put(md);
 	}
 	lni_exit(n);
@@ -148,7 +152,7 @@ static void closed(struct lnet *n, struct lni_md *md, struct lni_me *me)
 void lni_md_spend(struct lni_md *md, struct lni_use *u)
 {
 	u->md = md;
-	u->cancelling = u->gone = false;
+	u->cancelling = u->gone = u->let_go = false;
 	atomic_fetch_add_explicit(&md->refs, 1, memory_order_relaxed);
 	lni_list_add_tail(&md->uses, &u->node);
 	md->nuses++;
@@ -196,66 +200,89 @@ int lni_md_use(struct lni_md *md, struct lni_use *u)
 	return rc;
 }
 
-void lni_md_unuse(struct lni_use *u, bool *unlinked)
+static void tell_unlinked(struct lnet_work *w)
+{
+	struct lni_md *md = w->arg;
+
+	lni_call_handler(md->n, md->n->loops[0], md->handler, &md->ev);
+	lni_md_put(md);
+}
+
+static void unlinked_there(struct lnet_work *w)
+{
+	struct lni_md *md = w->arg;
+
+	lni_deliver(md->n, md->n->loops[0], w, tell_unlinked, md);
+}
+
+/* No event of a use says it, and md->told is set. No lock held. */
+static void post_unlinked(struct lni_md *md)
+{
+	if (!md->handler)
+		return;
+	md->ev = (struct lnet_event){.size = sizeof(md->ev),
+	        .type = LNET_EV_UNLINK,
+	        .unlinked = true,
+	        .md = md->id,
+	        .user = md->user};
+	lni_md_hold(md);
+	lnet_work_init(&md->work, unlinked_there, md);
+	lnet_loop_post(md->n->loops[0], &md->work);
+}
+
+bool lni_use_tell(struct lni_use *u)
 {
 	struct lni_md *md = u->md;
+	bool last;
 
 	pthread_mutex_lock(md->lock);
-	lni_list_del(&u->node);
-	md->nuses--;
 	u->gone = true;
-	*unlinked = md->state == LNI_MD_CLOSING && md->nuses == 0 && !md->told;
-	if (*unlinked)
-		md->told = true;
+	last = md->state == LNI_MD_CLOSING && md->nuses == 1 && !md->told;
+	md->told |= last;
 	pthread_mutex_unlock(md->lock);
+	return last;
 }
 
 static void run_cancel(struct lnet_work *w)
 {
 	struct lni_use *u = w->arg;
-	bool gone;
+	struct lni_md *md = u->md;
+	bool gone, let_go;
 
-	pthread_mutex_lock(u->md->lock);
-	gone = u->gone;
+	pthread_mutex_lock(md->lock);
 	u->cancelling = false;
-	pthread_mutex_unlock(u->md->lock);
-	if (!gone)
-		u->cancel(u);
-	else if (u->release) {
-		struct lni_md *md = u->md;
-
+	gone = u->gone;
+	let_go = u->let_go;
+	pthread_mutex_unlock(md->lock);
+	if (let_go) {
 		u->release(u);
 		lni_md_put(md);
+	} else if (!gone) {
+		u->cancel(u);
 	}
 }
 
 void lni_use_release(struct lni_use *u)
 {
 	struct lni_md *md = u->md;
-	bool later;
+	bool last;
 
 	pthread_mutex_lock(md->lock);
-	later = u->cancelling;
+	lni_list_del(&u->node);
+	md->nuses--;
+	u->gone = true;
+	u->let_go = u->cancelling;
+	last = md->state == LNI_MD_CLOSING && md->nuses == 0 && !md->told;
+	md->told |= last;
+	if (u->let_go)
+		u = NULL; /* run_cancel() frees it */
 	pthread_mutex_unlock(md->lock);
-	if (later)
-		return; /* run_cancel() does it */
-	u->release(u);
-	lni_md_put(md);
-}
-
-static void run_unlink_event(struct lnet_work *w)
-{
-	struct lni_md *md = w->arg;
-
-	if (!lni_loop_in_turn(md->n->loops[0])) {
-		/* drained by a sender: handlers wait for a turn */
-		lnet_work_init(w, run_unlink_event, md);
-		lni_loop_ready(md->n->loops[0], w);
-		return;
+	if (last)
+		post_unlinked(md);
+	if (u) {
+		u->release(u);
+		lni_md_put(md);
 	}
-	if (md->handler)
-		md->handler(&md->ev);
-	lni_md_put(md);
 }
 
 /* Close a live MD. cancel: end what is under way with it. */
@@ -292,16 +319,8 @@ int lni_md_unlink_live(struct lnet *n, struct lni_md *md, bool cancel)
 		lnet_work_init(&u->work, run_cancel, u);
 		lnet_loop_post(u->loop, &u->work);
 	}
-	if (idle && md->handler) {
-		md->ev = (struct lnet_event){.size = sizeof(md->ev),
-		        .type = LNET_EV_UNLINK,
-		        .unlinked = true,
-		        .md = md->id,
-		        .user = md->user};
-		atomic_fetch_add(&md->refs, 1);
-		lnet_work_init(&md->work, run_unlink_event, md);
-		lnet_loop_post(n->loops[0], &md->work);
-	}
+	if (idle)
+		post_unlinked(md);
 	closed(n, md, me);
 	return 0;
 }

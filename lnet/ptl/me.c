@@ -3,6 +3,7 @@
  * Match entries: attaching, inserting, unlinking; giving them their MD.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "lnet/ptl/ptl.h"
@@ -22,10 +23,34 @@ void lni_me_put(struct lnet *n, struct lni_me *me)
 	free(me);
 }
 
+/* The MD becomes the ME's, and gets what was parked for it. 0, -ENOENT, -EBUSY. */
+static int join(struct lnet *n, struct lni_me *me, struct lni_md *md)
+{
+	struct lni_portal *p = &n->ptl->portal[me->portal];
+	struct lni_list parked;
+	int rc = 0;
+
+	lni_list_init(&parked);
+	pthread_mutex_lock(&p->lock);
+	if (!me->linked) {
+		rc = -ENOENT;
+	} else if (me->md) {
+		rc = -EBUSY;
+	} else {
+		md->state = LNI_MD_ACTIVE;
+		md->me = me;
+		me->md = md;
+		lni_park_scan(p, &parked);
+	}
+	pthread_mutex_unlock(&p->lock);
+	lni_park_send(n, &parked);
+	return rc;
+}
+
 int lnet_md_attach(
         struct lnet *n, lnet_handle_t h, const struct lnet_md_desc *d, lnet_handle_t *out)
 {
-	struct lni_portal *p;
+	lnet_handle_t before = *out;
 	struct lni_me *me;
 	struct lni_md *md;
 	unsigned loop;
@@ -39,31 +64,19 @@ int lnet_md_attach(
 	rc = me ? lni_md_make(n, d, &md) : -ENOENT;
 	if (rc)
 		goto out;
-	p = &n->ptl->portal[me->portal];
-	md->lock = &p->lock;
-	md->me = me;
-	*out = md->id;
+	md->lock = &n->ptl->portal[me->portal].lock;
+	*out = md->id; /* before the first event can come */
 	rc = lni_id_add(n->ptl, md->id, md);
-	if (rc) {
-		lni_md_put(md);
-		lni_md_put(md);
-		goto out;
+	if (!rc) {
+		rc = join(n, me, md);
+		if (rc)
+			lni_id_del(n->ptl, md->id);
 	}
-	pthread_mutex_lock(&p->lock);
-	if (!me->linked)
-		rc = -ENOENT;
-	else if (me->md)
-		rc = -EBUSY;
-	else
-		me->md = md;
-	pthread_mutex_unlock(&p->lock);
 	if (rc) {
-		lni_id_del(n->ptl, md->id);
+		*out = before;
 		lni_md_put(md);
 	}
 	lni_md_put(md);
-	if (!rc && p->lazy)
-		lni_park_retry(n, me->portal);
 out:
 	if (me)
 		lni_me_put(n, me);
@@ -79,6 +92,7 @@ static int attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, i
 	        m->ignore == 0 && !lnet_nid_is_any(&m->nid) && m->pid != LNET_PID_ANY ? 1 : 2;
 	struct lni_me *me = calloc(1, sizeof(*me));
 	struct lni_list *list;
+	lnet_handle_t id;
 	int rc;
 
 	if (!me)
@@ -86,15 +100,14 @@ static int attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, i
 	me->portal = portal;
 	me->m = *m;
 	me->unlink = unlink;
-	me->id = lni_new_id(n, LNI_ID_ME, 0);
+	me->id = id = lni_new_id(n, LNI_ID_ME, 0);
 	atomic_init(&me->refs, 1);
-	rc = lni_id_add(n->ptl, me->id, me);
+	atomic_fetch_add(&n->ptl->mes, 1);
+	rc = lni_id_add(n->ptl, id, me);
 	if (rc) {
-		free(me);
+		lni_me_put(n, me);
 		return rc;
 	}
-	*out = me->id;
-	atomic_fetch_add(&n->ptl->mes, 1);
 	pthread_mutex_lock(&p->lock);
 	if (near && !near->linked)
 		rc = -ENOENT;
@@ -119,8 +132,10 @@ static int attach(struct lnet *n, uint32_t portal, const struct lnet_match *m, i
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (rc) {
-		lni_id_del(n->ptl, me->id);
+		lni_id_del(n->ptl, id);
 		lni_me_put(n, me);
+	} else {
+		*out = id;
 	}
 	return rc;
 }
@@ -210,15 +225,21 @@ void lni_ptl_stop(struct lnet *n)
 {
 	struct lni_me *me;
 	struct lni_md *md;
+	unsigned at = 0;
 
 	if (!n->ptl)
 		return;
-	while ((me = lni_id_any(n, LNI_ID_ME, me_hold))) {
-		unlink_me(n, me);
+	lni_id_stop(n->ptl);
+	/* what is not unlinked at once is in the hands of another call, which does not wait */
+	while ((me = lni_id_any(n, LNI_ID_ME, &at, me_hold))) {
+		if (unlink_me(n, me))
+			sched_yield();
 		lni_me_put(n, me);
 	}
-	while ((md = lni_id_any(n, LNI_ID_MD, lni_md_hold))) {
-		lni_md_unlink_live(n, md, true);
+	at = 0;
+	while ((md = lni_id_any(n, LNI_ID_MD, &at, lni_md_hold))) {
+		if (lni_md_unlink_live(n, md, true))
+			sched_yield();
 		lni_md_put(md);
 	}
 }

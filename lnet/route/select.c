@@ -65,52 +65,87 @@ static struct lni_ni *best_ni(
 	return k == 0 ? NULL : k == 1 ? ni[0] : ni[lni_cand_best(cand, k)];
 }
 
-/* Another NID of the same node on a net of ours: its first that fits (the peer is one node). */
-static int other_nid(struct lnet *n, struct lni_pni **p)
+/* A NID of the same node on a net of ours: the first that fits. false: there is none. */
+static bool near_nid(struct lnet *n, const struct lni_peer *peer, struct lnet_nid *near)
 {
-	const struct lni_peer *peer = atomic_load_explicit(&(*p)->peer, memory_order_acquire);
-	struct lni_pni *o;
-
 	for (unsigned i = 0; i < peer->nnids; i++) {
-		if (!lni_net_is_local(n, lnet_nid_net(&peer->nids[i])))
-			continue;
-		if (lni_home(n, &peer->nids[i]) != (*p)->loop)
-			continue;
-		if (lni_pni_get(n, &peer->nids[i], LNET_PID_LUSTRE, true, &o))
-			continue;
-		lni_pni_put(*p);
-		*p = o;
-		return 0;
+		if (lni_net_is_local(n, lnet_nid_net(&peer->nids[i]))) {
+			*near = peer->nids[i];
+			return true;
+		}
 	}
-	return -EHOSTUNREACH;
+	return false;
 }
 
-int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
+struct lnet_loop *lni_route_home(struct lnet *n, const struct lnet_nid *nid)
+{
+	struct lnet_nid near = *nid;
+	struct lni_pni *p;
+
+	if (n->nloops == 1)
+		return n->loops[0];
+	pthread_mutex_lock(&n->net->lock);
+	if (!lni_net_is_local(n, lnet_nid_net(nid))) {
+		p = lni_pni_lookup(n->net, nid, LNET_PID_LUSTRE);
+		if (p)
+			near_nid(n, atomic_load(&p->peer), &near);
+	}
+	pthread_mutex_unlock(&n->net->lock);
+	return lni_home(n, &near);
+}
+
+/* *p becomes the peer NI of another NID of the same node on a net of ours. */
+static int other_nid(struct lnet *n, struct lni_pni **p, const struct lnet_loop *here)
+{
+	struct lnet_nid near;
+	struct lni_pni *o;
+
+	/* it must be at home here: what changed since lni_route_home() is seen the next time */
+	if (!near_nid(n, atomic_load_explicit(&(*p)->peer, memory_order_acquire), &near) ||
+	        lni_home(n, &near) != here || lni_pni_get(n, &near, LNET_PID_LUSTRE, true, &o))
+		return -EHOSTUNREACH;
+	lni_pni_put(*p);
+	*p = o;
+	return 0;
+}
+
+static int pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
         const struct lnet_nid *source, struct lni_rail **rail)
 {
 	struct lni_ni *ni = NULL;
 	struct lni_pni *p;
 	bool mine = lni_ni_by_nid(n, nid) && !(pid & LNET_PID_USERFLAG);
-	int rc;
+	bool near = lni_net_is_local(n, lnet_nid_net(nid));
+	int rc = lni_pni_get(n, nid, pid, mine || near, &p);
 
-	if (!lnet_nid_is_any(source) && !lni_ni_by_nid(n, source))
-		return -EHOSTUNREACH;
-	rc = lni_pni_get(n, nid, pid, mine || lni_net_is_local(n, lnet_nid_net(nid)), &p);
 	if (rc)
 		return rc == -ENOENT ? -EHOSTUNREACH : rc;
 	if (mine) {
 		ni = n->net->lo;
-	} else {
+	} else if (near) {
 		ni = best_ni(n, p, source);
-		if (!ni && lnet_nid_is_any(source) && !other_nid(n, &p))
-			ni = best_ni(n, p, source);
+	} else if (!other_nid(n, &p, lni_cur_loop(n))) {
+		ni = best_ni(n, p, source);
 	}
-	if (!ni) {
-		lni_pni_put(p);
-		return -EHOSTUNREACH;
-	}
-	rc = lni_rail_get(p, ni, rail);
+	rc = ni ? lni_rail_get(p, ni, rail) : -EHOSTUNREACH;
 	lni_pni_put(p);
+	return rc;
+}
+
+int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
+        const struct lnet_nid *source, struct lni_rail **rail)
+{
+	int rc;
+
+	if (!lnet_nid_is_any(source) && !lni_ni_by_nid(n, source))
+		return -EHOSTUNREACH;
+	rc = pick(n, nid, pid, source, rail);
+	/* it was deleted between two steps: it may come again, and a node that closes never gets
+	 * here */
+	if (rc == -ESHUTDOWN && !atomic_load(&n->closing)) {
+		rc = pick(n, nid, pid, source, rail);
+		rc = rc == -ESHUTDOWN ? -EHOSTUNREACH : rc;
+	}
 	if (!rc)
 		lni_share_of(*rail)->seq++;
 	return rc;

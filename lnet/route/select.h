@@ -19,6 +19,10 @@ struct lni_cand {
 	uint64_t seq;      /* lower: used least recently */
 };
 
+/* The loop on which a message to nid is to be picked a rail: the home of the NID that it will go
+ * to. */
+struct lnet_loop *lni_route_home(struct lnet *n, const struct lnet_nid *nid);
+
 /* <0: a is better, >0: b is better, 0: equal. */
 int lni_cand_cmp(const struct lni_cand *a, const struct lni_cand *b);
 /* Index of the best, the first among equals; count > 0. */

@@ -21,7 +21,7 @@ struct lnet_loop *lni_cur_loop(const struct lnet *n)
 bool lni_in_handler(const struct lnet *n)
 {
 	for (unsigned i = 0; i < n->nloops; i++)
-		if (lni_loop_in_turn(n->loops[i]))
+		if (lni_loop_held(n->loops[i]))
 			return true;
 	return false;
 }

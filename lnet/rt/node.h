@@ -31,7 +31,7 @@ struct lni_counters {
 	/* ours: why messages were dropped, and how operations ended */
 	uint64_t drop_no_match, drop_too_long, drop_bad_portal, drop_not_mine, drop_late,
 	        drop_forged;
-	uint64_t drop_park_full, drop_filter, drop_nomem, drop_no_route;
+	uint64_t drop_park_full, drop_filter, drop_nomem, drop_closing, no_route;
 	uint64_t proto_errors, foreign_src;
 	uint64_t ops_started, ops_ok, ops_failed, ops_cancelled, ops_timed_out;
 	uint64_t parked;
@@ -44,6 +44,7 @@ struct lnet {
 	unsigned nloops;
 	struct lnet_loop **loops;
 	struct lni_counters *counters; /* [nloops] */
+	unsigned *depth;               /* [nloops] handlers on the stack; the loop's owner's */
 	struct lnet_clock clock;
 	struct lni_perm perm; /* makes cookies that cannot be guessed */
 	_Atomic uint64_t next_id;
@@ -102,6 +103,18 @@ static inline struct lnet_loop *lni_home(struct lnet *n, const struct lnet_nid *
 bool lni_in_handler(const struct lnet *n);
 /* On the thread that holds it: the loop; NULL otherwise. */
 struct lnet_loop *lni_cur_loop(const struct lnet *n);
+
+/*
+ * deliver.c; on the loop. lni_deliver(): run fn(work) as a handler: now if that is allowed here,
+ * else as ready work. What calls code of the user is between _begin() and _end(), or
+ * lni_call_handler().
+ */
+void lni_deliver(
+        struct lnet *n, struct lnet_loop *l, struct lnet_work *w, lnet_work_fn fn, void *arg);
+void lni_handler_begin(struct lnet *n, const struct lnet_loop *l);
+void lni_handler_end(struct lnet *n, const struct lnet_loop *l);
+void lni_call_handler(
+        struct lnet *n, struct lnet_loop *l, lnet_handler_fn fn, const struct lnet_event *ev);
 
 /*
  * Handles and wire cookies: a kind, a loop and a serial number through a keyed permutation, so that

@@ -4,27 +4,35 @@
  * (a sender flushes, or another handler is on the stack) as ready work of the loop, so that no
  * handler ever runs inside lnet_put() or an unlink.
  */
-#include "lnet/msg/msg.h"
+#include "lnet/rt/node.h"
 
 void lni_deliver(
         struct lnet *n, struct lnet_loop *l, struct lnet_work *w, lnet_work_fn fn, void *arg)
 {
 	lnet_work_init(w, fn, arg);
-	if (n->msgs->pl[lni_loop_index(l)].depth == 0 && lni_loop_in_turn(l))
+	if (n->depth[lni_loop_index(l)] == 0 && lni_loop_in_turn(l))
 		fn(w);
 	else
 		lni_loop_ready(l, w);
 }
 
+void lni_handler_begin(struct lnet *n, const struct lnet_loop *l)
+{
+	n->depth[lni_loop_index(l)]++;
+}
+
+void lni_handler_end(struct lnet *n, const struct lnet_loop *l)
+{
+	n->depth[lni_loop_index(l)]--;
+	lni_kick(n, l);
+}
+
 void lni_call_handler(
         struct lnet *n, struct lnet_loop *l, lnet_handler_fn fn, const struct lnet_event *ev)
 {
-	unsigned *depth = &n->msgs->pl[lni_loop_index(l)].depth;
-
 	if (!fn)
 		return;
-	(*depth)++;
+	lni_handler_begin(n, l);
 	fn(ev);
-	(*depth)--;
-	lni_kick(n, l);
+	lni_handler_end(n, l);
 }
