@@ -472,12 +472,26 @@ static bool make_way(struct lo_rail *r, const struct lo_conn *c)
 	return true;
 }
 
+/* The peer may have given up, or taken the connection that we asked for. */
+static bool still_asked(struct lo_conn *c)
+{
+	lock(c->f);
+	bool yes = c->state == LO_CONN_ASKED && c->end[0].rail;
+	unlock(c->f);
+	return yes;
+}
+
 static void take_accept(struct lo_rail *r, struct lo_conn *c)
 {
 	struct lni_lo_fabric *f = fabric_of(r);
-	int err = lo_stopping(r) ? -ECONNREFUSED : make_way(r, c) ? 0 : -EALREADY;
 	struct lo_kick *list = NULL;
+	int err = 0;
 	bool ok;
+
+	if (lo_stopping(r))
+		err = -ECONNREFUSED;
+	else if (still_asked(c) && !make_way(r, c))
+		err = -EALREADY;
 
 	lock(f);
 	ok = !err && c->state == LO_CONN_ASKED && !c->end[1].gone;

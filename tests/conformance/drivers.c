@@ -163,9 +163,25 @@ static void cut_socket(struct world *w, int fd)
 		connect(fd, &none, sizeof(none));
 }
 
+struct cut {
+	struct world *w;
+	unsigned i;
+};
+
+static int call_cut(void *arg)
+{
+	struct cut *c = arg;
+
+	each_socket(c->w, c->i, cut_socket);
+	return 0;
+}
+
+/* On the loop of the node, whose descriptors they are. */
 static void tcp_cut(struct world *w, unsigned i)
 {
-	each_socket(w, i, cut_socket);
+	struct cut c = {w, i};
+
+	fc_do(w->n[i]->loops[0], call_cut, &c);
 }
 
 /* A socket under repair is closed without a word. */
