@@ -418,7 +418,7 @@ static void dribble(void **state)
 	close(fd);
 }
 
-static struct fc_rx *held;
+static _Atomic(struct fc_rx *) held;
 
 static enum fc_act hold_first(struct fc_node *n, struct fc_rx *rx)
 {
@@ -453,7 +453,7 @@ static void parked(void **state)
 	p->a->allow_twice = true;
 	n = put_message(b, 3, 1, 500, 0, 0);
 	script_send(c, b, n);
-	assert_true(TL_UNTIL(NULL, __atomic_load_n(&held, __ATOMIC_ACQUIRE), 5 * TL_S));
+	assert_true(TL_UNTIL(NULL, held, 5 * TL_S));
 	close(o);
 	assert_true(TL_UNTIL(NULL, stat_of(p->a, "closes") == 2, 5 * TL_S));
 	assert_int_equal(p->a->rx_failed, 0);
