@@ -25,8 +25,9 @@ struct d_log {
 	enum { D_LOG_STDERR, D_LOG_SYSLOG, D_LOG_FILE } to;
 	int fd; /* of the file */
 	char path[PATH_MAX];
-	bool daemon;  /* there is no standard error */
-	bool journal; /* standard error is read by journald, which adds the time */
+	_Atomic int level; /* of d_say() */
+	bool daemon;       /* there is no standard error */
+	bool journal;      /* standard error is read by journald, which adds the time */
 	char name[64];
 };
 void d_log_init(struct d_log *l, const char *name);

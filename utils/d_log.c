@@ -41,6 +41,7 @@ void d_log_init(struct d_log *l, const char *name)
 	memset(l, 0, sizeof(*l));
 	pthread_mutex_init(&l->lock, NULL);
 	l->fd = -1;
+	l->level = LNET_LOG_NOTICE;
 	l->journal = getenv("JOURNAL_STREAM") != NULL;
 	snprintf(l->name, sizeof(l->name), "%s", name);
 }
@@ -164,6 +165,8 @@ void d_say(struct d_log *l, enum lnet_log_level lv, const char *id, const char *
 	char text[1000];
 	va_list ap;
 
+	if ((int)lv > l->level)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);

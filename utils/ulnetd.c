@@ -35,7 +35,8 @@ struct daemon {
 	/* errors of a configuration: to standard error before the node is ready, to the log later
 	 */
 	bool ready;
-	char reason[1024]; /* the first of them */
+	char reason[1024];  /* the first of them */
+	char verdict[1200]; /* why it did not start, told when everything is put away */
 };
 
 /* ---- hooks --------------------------------------------------------------------------------- */
@@ -62,8 +63,11 @@ static int hook_log(void *arg, enum lnet_log_level lv, const char *to, char *why
 {
 	struct daemon *d = arg;
 
-	(void)lv; /* the library's */
-	return d_log_open(&d->log, to, why, whylen);
+	int rc = d_log_open(&d->log, to, why, whylen);
+
+	if (!rc)
+		d->log.level = lv; /* of our own lines; the library keeps its own */
+	return rc;
 }
 
 /* ---- configuration ------------------------------------------------------------------------- */
@@ -137,9 +141,9 @@ static int fail(struct daemon *d, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	snprintf(d->verdict, sizeof(d->verdict), "%s", text);
 	if (d->start.pipe >= 0 && d->log.to != D_LOG_STDERR)
 		d_log_line(&d->log, LNET_LOG_ERR, "START", text);
-	d_verdict(&d->start, 1, text);
 	return 1;
 }
 
@@ -347,6 +351,7 @@ int main(int argc, char **argv)
 	} else {
 		end(&d);
 		d_pid_drop(&d.start);
+		d_verdict(&d.start, 1, d.verdict);
 	}
 	d_log_free(&d.log);
 	if (d.sig_fd >= 0)

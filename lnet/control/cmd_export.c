@@ -45,7 +45,7 @@ static int export(struct lnc_ctx *x, const struct lnc_req *r)
 	if (rc)
 		return lnc_fail(x, "show", "export", rc, "%s", strerror(-rc));
 	if (!backup) {
-		lnc_show_nets(x, LNET_NET_ANY, NULL, 2);
+		lnc_show_nets(x, LNET_NET_ANY, NULL, 2, true);
 		lnc_show_peers(x, NULL, 3);
 		lnc_show_global(x, false);
 	}

@@ -39,7 +39,7 @@ static int show_conf(struct lnc_ctx *x, const struct lnc_conf *c)
 
 	for (unsigned i = 0; i < c->nnet; i++) {
 		char text[LNET_NIDSTR_MAX];
-		if (!lnc_show_nets(x, c->net[i].net, NULL, 2))
+		if (!lnc_show_nets(x, c->net[i].net, NULL, 2, false))
 			rc = lnc_fail(x, "show", "net", -ENOENT, "network '%s' is not configured",
 			        lnet_net_str(c->net[i].net, text, sizeof(text)));
 	}

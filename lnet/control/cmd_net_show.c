@@ -14,6 +14,7 @@ struct show {
 	lnet_net_t net;
 	const struct lnet_nid *nid; /* NULL: all */
 	unsigned level;
+	bool given; /* of a driver's own tunables those that were given alone */
 	uint64_t now;
 	bool any;
 };
@@ -46,7 +47,7 @@ static bool is_lnet_key(const char *name)
 	return false;
 }
 
-static void lnd_tunables(struct lnc_node *ni, const struct lnet_ni_info *i, unsigned level)
+static void lnd_tunables(struct lnc_node *ni, const struct lnet_ni_info *i, bool all)
 {
 	const struct lnet_lnd *lnd = i->lnd;
 
@@ -57,9 +58,9 @@ static void lnd_tunables(struct lnc_node *ni, const struct lnet_ni_info *i, unsi
 		for (unsigned t = 0; t < lnd->ntunables; t++)
 			if (!strcmp(lnd->tunables[t].name, lnet_keys[k]))
 				lnc_map_add_i64(m, lnet_keys[k], i->tun[t]);
-	/* beyond LNet's: what was given; everything from level 2 on */
+	/* beyond LNet's: what was given, or everything */
 	for (unsigned t = 0; t < lnd->ntunables; t++)
-		if (!is_lnet_key(lnd->tunables[t].name) && (level >= 2 || i->tun_set[t]))
+		if (!is_lnet_key(lnd->tunables[t].name) && (all || i->tun_set[t]))
 			lnc_map_add_i64(m, lnd->tunables[t].name, i->tun[t]);
 }
 
@@ -73,17 +74,13 @@ static void tunables(struct lnc_node *ni, const struct lnet_ni_info *i)
 	lnc_map_add_i64(m, "credits", i->credits);
 }
 
-/* A loop is a CPU partition here; an NI without a list uses all of them. */
 static void cpts(struct lnc_node *ni, const struct lnet *n, const struct lnet_ni_info *i)
 {
 	char all[32];
 
-	if (n->nloops == 1)
-		snprintf(all, sizeof(all), "[0]");
-	else
-		snprintf(all, sizeof(all), "[0-%u]", n->nloops - 1);
 	lnc_map_add_i64(ni, "dev cpt", -1);
-	lnc_map_add_quoted(ni, "CPT", i->cpts && *i->cpts ? i->cpts : all);
+	lnc_map_add_quoted(
+	        ni, "CPT", i->cpts && *i->cpts ? i->cpts : lnc_all_cpts(n, all, sizeof(all)));
 }
 
 /* Ours, level 4: where each value in force comes from. */
@@ -190,7 +187,7 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	if (s->level >= 1) {
 		tunables(ni, i);
 		if (!lo) /* LNet's has none */
-			lnd_tunables(ni, i, s->level);
+			lnd_tunables(ni, i, s->level >= 2 && !s->given);
 		cpts(ni, s->x->n, i);
 	}
 	if (i->why[0])
@@ -200,9 +197,15 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	return 0;
 }
 
-bool lnc_show_nets(struct lnc_ctx *x, lnet_net_t net, const struct lnet_nid *nid, unsigned level)
+bool lnc_show_nets(
+        struct lnc_ctx *x, lnet_net_t net, const struct lnet_nid *nid, unsigned level, bool given)
 {
-	struct show s = {.x = x, .net = net, .nid = nid, .level = level, .now = lnet_now(x->n)};
+	struct show s = {.x = x,
+	        .net = net,
+	        .nid = nid,
+	        .level = level,
+	        .given = given,
+	        .now = lnet_now(x->n)};
 
 	lnet_ni_each(x->n, one_ni, &s);
 	return s.any;
@@ -218,7 +221,7 @@ static int net_show(struct lnc_ctx *x, const struct lnc_req *r)
 		lnet_net_parse(net_text, strlen(net_text), &net, NULL);
 	if (nid_text && lnet_nid_parse(nid_text, strlen(nid_text), &nid, NULL))
 		return lnc_misuse(x, "show", "net", -EINVAL, "'%s' is not a NID", nid_text);
-	if (!lnc_show_nets(x, net, nid_text ? &nid : NULL, lnc_req_level(r)))
+	if (!lnc_show_nets(x, net, nid_text ? &nid : NULL, lnc_req_level(r), false))
 		return lnc_fail(x, "show", "net", -ENOENT, "%s '%s' is not configured",
 		        nid_text ? "NID" : "network", nid_text ? nid_text : net_text);
 	return 0;

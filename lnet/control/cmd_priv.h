@@ -28,6 +28,9 @@ int lnc_req_add_arg(struct lnc_req *r, const char *text, struct lnc_err *err);
 /* A document as a change by command: parsed (exit 2 when it is wrong), checked, applied. */
 int lnc_apply_doc(struct lnc_ctx *x, const struct lnc_doc *d, const char *op, const char *object);
 
+/* What an NI without a CPT list uses: a loop is a CPU partition here. Returns buf. */
+char *lnc_all_cpts(const struct lnet *n, char *buf, size_t size);
+
 /* ---- pieces of show and export ------------------------------------------------------------- */
 
 void lnc_show_statistics(struct lnc_node *map, const struct lnet_traffic *t);
@@ -35,7 +38,8 @@ void lnc_show_messages(struct lnc_node *map, const struct lnet_traffic *t);
 /* Seconds since a time of the node's clock; nothing is added when it is 0. */
 void lnc_show_age(struct lnc_node *map, const char *key, uint64_t now, uint64_t then);
 /* "net:" list of what net fits (LNET_NET_ANY = all); false: nothing does. */
-bool lnc_show_nets(struct lnc_ctx *x, lnet_net_t net, const struct lnet_nid *nid, unsigned level);
+bool lnc_show_nets(
+        struct lnc_ctx *x, lnet_net_t net, const struct lnet_nid *nid, unsigned level, bool given);
 /* "peer:" list; 0, or -ENOENT: no peer has nid */
 int lnc_show_peers(struct lnc_ctx *x, const struct lnet_nid *nid, unsigned level);
 void lnc_show_global(struct lnc_ctx *x, bool origins);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The configuration of a running node, read back as a value. */
+#include "lnet/control/cmd_priv.h"
 #include "lnet/control/conf_priv.h"
 #include "lnet/control/control_priv.h"
 #include "lnet/control/resolve.h"
@@ -81,6 +82,7 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 {
 	struct collect *k = arg;
 	struct lnc_arena *mem = &k->conf->mem;
+	char all[32];
 
 	if (lnet_nid_is_lo(&i->nid))
 		return 0;
@@ -97,7 +99,10 @@ static int one_ni(void *arg, const struct lnet_ni_info *i)
 	struct lnc_ni *ni = &v[net->nni++];
 	ni->nid = i->nid;
 	ni->ifname = i->ifname[0] ? lnc_arena_strdup(mem, i->ifname) : NULL;
-	ni->cpts = i->cpts && *i->cpts ? lnc_arena_strdup(mem, i->cpts) : NULL;
+	if (i->cpts && *i->cpts)
+		ni->cpts = lnc_arena_strdup(mem, i->cpts);
+	else if (k->flags & LNC_COLLECT_EFFECTIVE)
+		ni->cpts = lnc_arena_strdup(mem, lnc_all_cpts(k->c->n, all, sizeof(all)));
 	ni_values(k, ni, i);
 	return mem->failed ? -ENOMEM : 0;
 }

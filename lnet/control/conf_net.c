@@ -227,8 +227,8 @@ static void read_ni_keys(struct lnc_rd *r, const struct lnc_node *node, struct i
 	        LNC_IGNORED("received_stats"),
 	        LNC_IGNORED("dropped_stats"),
 	        LNC_IGNORED("health stats"),
-	        LNC_IGNORED("lnd stats"),
-	        LNC_IGNORED("link"),
+	        LNC_IGNORED("status reason"),
+	        LNC_IGNORED("details"),
 	        LNC_IGNORED("dev cpt"),
 	        LNC_IGNORED("seq_no"),
 	};

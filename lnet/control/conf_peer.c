@@ -73,7 +73,7 @@ static void k_peer_ni(struct lnc_rd *r, const struct lnc_node *v, void *obj)
 	static const struct lnc_key keys[] = {
 	        {"nid", k_peer_nid, LNC_K_SCALAR},
 	        LNC_IGNORED("state"),
-	        LNC_IGNORED("conn"),
+	        LNC_IGNORED("details"),
 	        LNC_IGNORED("udsp info"),
 	        LNC_IGNORED("max_ni_tx_credits"),
 	        LNC_IGNORED("available_tx_credits"),

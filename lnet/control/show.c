@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Pieces that several answers share. */
 #include "lnet/control/cmd_priv.h"
+#include "lnet/rt/node.h"
 
 #include <stdio.h>
 
@@ -52,4 +53,13 @@ void lnc_show_age(struct lnc_node *map, const char *key, uint64_t now, uint64_t 
 {
 	if (then)
 		lnc_map_add_u64(map, key, now > then ? (now - then) / 1000000000u : 0);
+}
+
+char *lnc_all_cpts(const struct lnet *n, char *buf, size_t size)
+{
+	if (n->nloops == 1)
+		snprintf(buf, size, "[0]");
+	else
+		snprintf(buf, size, "[0-%u]", n->nloops - 1);
+	return buf;
 }
