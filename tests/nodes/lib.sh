@@ -12,9 +12,14 @@ ok() { n_case=$((n_case + 1)); echo "ok $n_case - $1"; }
 not_ok() { n_case=$((n_case + 1)); echo "not ok $n_case - $1"; shift; [ $# -gt 0 ] && printf '# %s\n' "$@"; return 0; }
 # check NAME COMMAND...: the case passes when the command does
 check() {
-	local name=$1 out
+	local name=$1
 	shift
-	if out=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$* said:" "$(head -c 2000 <<< "$out" | tr '\n' '|')"; fi
+	# no subshell: the command may start daemons and set variables
+	if "$@" > "$work/said" 2>&1; then
+		ok "$name"
+	else
+		not_ok "$name" "$* said:" "$(head -c 2000 "$work/said" | tr '\n' '|')"
+	fi
 }
 skip() { n_case=$((n_case + 1)); echo "ok $n_case - $1 # SKIP $2"; }
 done_testing() { echo "1..$n_case"; }
@@ -66,7 +71,7 @@ EOF
 start() {
 	local name=$1
 	shift
-	"$@" ulnetd --config "$work/$name.yaml" --name "$name" --foreground 2>> "$work/$name.log" &
+	"$@" ulnetd --config "$work/$name.yaml" --name "$name" --foreground > /dev/null 2>> "$work/$name.log" &
 	printf -v "pid_$name" %s "$!"
 	pids+=("$!")
 	wait_for 20 test -S "$ULNET_RUNDIR/$name.sock"
