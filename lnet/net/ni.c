@@ -23,12 +23,18 @@ struct lni_ni *lni_ni_by_nid(struct lnet *n, const struct lnet_nid *nid)
 	return NULL;
 }
 
-bool lni_net_is_local(struct lnet *n, lnet_net_t net)
+/* An IPv4 interface does not reach an IPv6 NID of the same net. */
+bool lni_ni_reaches(const struct lni_ni *ni, const struct lnet_nid *nid)
+{
+	return lnet_nid_net(&ni->d.nid) == lnet_nid_net(nid) && ni->d.nid.size == nid->size;
+}
+
+bool lni_nid_is_near(struct lnet *n, const struct lnet_nid *nid)
 {
 	const struct lni_ni_set *s = atomic_load_explicit(&n->net->nis, memory_order_acquire);
 
 	for (unsigned i = 0; i < s->count; i++)
-		if (lnet_nid_net(&s->ni[i]->d.nid) == net)
+		if (lni_ni_reaches(s->ni[i], nid))
 			return true;
 	return false;
 }

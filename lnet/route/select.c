@@ -49,13 +49,12 @@ static struct lni_ni *best_ni(
         struct lnet *n, const struct lni_pni *p, const struct lnet_nid *source)
 {
 	const struct lni_ni_set *s = atomic_load_explicit(&n->net->nis, memory_order_acquire);
-	lnet_net_t net = lnet_nid_net(&p->nid);
 	struct lni_cand cand[MAX_CANDS];
 	struct lni_ni *ni[MAX_CANDS];
 	unsigned k = 0;
 
 	for (unsigned i = 0; i < s->count && k < MAX_CANDS; i++) {
-		if (lnet_nid_net(&s->ni[i]->d.nid) != net)
+		if (!lni_ni_reaches(s->ni[i], &p->nid))
 			continue;
 		if (!lnet_nid_is_any(source) && !lnet_nid_eq(&s->ni[i]->d.nid, source))
 			continue;
@@ -69,7 +68,7 @@ static struct lni_ni *best_ni(
 static bool near_nid(struct lnet *n, const struct lni_peer *peer, struct lnet_nid *near)
 {
 	for (unsigned i = 0; i < peer->nnids; i++) {
-		if (lni_net_is_local(n, lnet_nid_net(&peer->nids[i]))) {
+		if (lni_nid_is_near(n, &peer->nids[i])) {
 			*near = peer->nids[i];
 			return true;
 		}
@@ -85,7 +84,7 @@ struct lnet_loop *lni_route_home(struct lnet *n, const struct lnet_nid *nid)
 	if (n->nloops == 1)
 		return n->loops[0];
 	pthread_mutex_lock(&n->net->lock);
-	if (!lni_net_is_local(n, lnet_nid_net(nid))) {
+	if (!lni_nid_is_near(n, nid)) {
 		p = lni_pni_lookup(n->net, nid, LNET_PID_LUSTRE);
 		if (p)
 			near_nid(n, atomic_load(&p->peer), &near);
@@ -115,7 +114,7 @@ static int pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
 	struct lni_ni *ni = NULL;
 	struct lni_pni *p;
 	bool mine = lni_ni_by_nid(n, nid) && !(pid & LNET_PID_USERFLAG);
-	bool near = lni_net_is_local(n, lnet_nid_net(nid));
+	bool near = lni_nid_is_near(n, nid);
 	int rc = lni_pni_get(n, nid, pid, mine || near, &p);
 
 	if (rc)
