@@ -12,6 +12,7 @@ struct outer {
 	struct lnet *n;
 	bool (*done)(void *arg);
 	void *arg;
+	bool met;
 };
 
 /* A node that closes waits for nobody. */
@@ -19,12 +20,13 @@ static bool done_or_closing(void *arg)
 {
 	struct outer *o = arg;
 
-	return o->done(o->arg) || atomic_load(&o->n->closing);
+	o->met = o->done(o->arg);
+	return o->met || atomic_load(&o->n->closing);
 }
 
 int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadline)
 {
-	struct outer o = {n, done, arg};
+	struct outer o = {n, done, arg, false};
 	int rc;
 
 	if (lni_in_handler(n))
@@ -32,7 +34,7 @@ int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadl
 	if (!lni_enter(n))
 		return -ESHUTDOWN;
 	rc = lni_wait(n, done_or_closing, &o, deadline ? deadline : UINT64_MAX);
-	if (!rc && !done(arg))
+	if (!rc && !o.met)
 		rc = -ESHUTDOWN;
 	lni_exit(n);
 	return rc;
