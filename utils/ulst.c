@@ -70,10 +70,14 @@ int main(int argc, char **argv)
 	struct ulst_args a;
 	int rc = ulst_parse(&a, argc, argv);
 
-	if (rc)
-		return rc < 0 ? EXIT_USAGE : EXIT_OK;
-	catch_signals();
-	rc = run(&a);
+	if (rc < 0)
+		return EXIT_USAGE;
+	if (rc == 0) {
+		catch_signals();
+		rc = run(&a);
+	} else {
+		rc = EXIT_OK;
+	}
 	if (fflush(stdout) == EOF) {
 		fprintf(stderr, "ulst: standard output: %s\n", strerror(errno));
 		return EXIT_ERRORS;
