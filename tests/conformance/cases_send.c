@@ -29,6 +29,8 @@ static void full(struct world *w, uint32_t len)
 	}
 	assert_true(total > 0);
 	/* -EAGAIN once more is no second promise */
+	assert_true(w_fill(w, r, len, MANY, W_LONG, &sent));
+	total += sent;
 	tx = fc_put(r, w_id(w), len, 1, W_LONG);
 	assert_int_equal(fc_send(tx), -EAGAIN);
 	fc_resume(w->n[1]);

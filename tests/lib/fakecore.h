@@ -76,6 +76,7 @@ struct fc_rail {
 	_Atomic unsigned ups, downs, restarts, fails, readies, conn_errs;
 	_Atomic int last_err;
 	_Atomic unsigned rx_msgs;
+	_Atomic int open; /* accepted and not completed: tx, receives in progress, fences */
 	uint64_t last_id; /* of the last message that arrived here, for order */
 	_Atomic unsigned disorder;
 };

@@ -164,6 +164,7 @@ static void untouched(struct fc_tx *tx, const struct lnet_tx *before, int rc)
 	struct fc_node *n = tx->rail->node;
 
 	tx->accepted = false;
+	atomic_fetch_sub(&tx->rail->open, 1);
 	atomic_fetch_sub(&n->tx_accepted, 1);
 	if (!same_tx(before, &tx->d))
 		fc_fail(n, "send() returned %d and changed the tx", rc);
@@ -185,6 +186,7 @@ int fc_send_here(struct fc_tx *tx)
 		fc_fail(n, "the test sends off the loop");
 	memset(tx->d.drv, 0, sizeof(tx->d.drv));
 	tx->accepted = true;
+	atomic_fetch_add(&r->open, 1);
 	atomic_fetch_add(&n->tx_accepted, 1);
 	fc_enter(n, r->d.loop);
 	int rc = fc_lnd(n)->send(&r->d, &tx->d);
@@ -195,6 +197,7 @@ int fc_send_here(struct fc_tx *tx)
 		tx->hs = LNET_HS_OK;
 		tx->sent = true;
 		tx->done = true;
+		atomic_fetch_sub(&r->open, 1);
 		atomic_fetch_add(&n->tx_done, 1);
 		atomic_fetch_add(&n->tx_ok, 1);
 		fc_tx_over(tx);
@@ -230,6 +233,7 @@ int fc_cancel_here(struct fc_tx *tx)
 	tx->status = -ECANCELED;
 	tx->sent = false;
 	tx->done = true;
+	atomic_fetch_sub(&r->open, 1);
 	atomic_fetch_add(&n->tx_done, 1);
 	atomic_fetch_add(&n->tx_failed, 1);
 	fc_tx_over(tx);
@@ -401,6 +405,7 @@ int fc_recv_here(struct fc_rx *rx)
 	if (rc == 1) {
 		fc_rx_end(rx, 0);
 	} else {
+		atomic_fetch_add(&rx->rail->open, 1);
 		atomic_fetch_add(&n->rx_async, 1);
 		if (rc)
 			fc_fail(n, "recv() returned %d", rc);
@@ -435,6 +440,7 @@ int fc_discard_here(struct fc_rx *rx)
 	if (rc == 1) {
 		fc_rx_end(rx, 0);
 	} else {
+		atomic_fetch_add(&rx->rail->open, 1);
 		atomic_fetch_add(&n->rx_async, 1);
 		if (rc)
 			fc_fail(n, "discard() returned %d", rc);
@@ -547,11 +553,13 @@ static int call_fence(void *arg)
 	struct lnet_rail *r = f->d.rail;
 
 	atomic_fetch_add(&n->fences, 1);
+	atomic_fetch_add(&((struct fc_rail *)r->core)->open, 1);
 	fc_enter(n, r->loop);
 	int rc = fc_lnd(n)->fence(r, &f->d);
 	fc_leave(n, r->loop);
 	if (rc) {
 		atomic_fetch_sub(&n->fences, 1);
+		atomic_fetch_sub(&((struct fc_rail *)r->core)->open, 1);
 		if (rc != 1)
 			fc_fail(n, "fence() returned %d", rc);
 		atomic_store(&f->done, rc == 1);

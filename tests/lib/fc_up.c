@@ -281,6 +281,7 @@ static void up_rx_done(struct lnet_rx *d, int status, enum lnet_hstatus hs)
 	}
 	if (!status_named(status, hs))
 		fc_fail(n, "rx_done(): status %d with health status %d", status, (int)hs);
+	atomic_fetch_sub(&rx->rail->open, 1);
 	atomic_fetch_add(&n->rx_done, 1);
 	fc_rx_end(rx, status);
 }
@@ -340,6 +341,7 @@ static void up_tx_done(struct lnet_tx *d, int status, enum lnet_hstatus hs, bool
 	tx->status = status;
 	tx->hs = hs;
 	tx->sent = sent;
+	atomic_fetch_sub(&tx->rail->open, 1);
 	atomic_fetch_add(&n->tx_done, 1);
 	atomic_fetch_add(status ? &n->tx_failed : &n->tx_ok, 1);
 	fc_tx_over(tx);
@@ -385,6 +387,7 @@ static void up_fence_done(struct lnet_fence *d)
 	fc_upcall(f->node, d->rail->loop, "fence_done");
 	if (atomic_exchange(&f->done, true))
 		fc_fail(f->node, "fence_done() twice");
+	atomic_fetch_sub(&rail_of(d->rail)->open, 1);
 	atomic_fetch_add(&f->node->fences_done, 1);
 }
 
@@ -474,6 +477,8 @@ static void up_rail_closed(struct lnet_rail *rail)
 		fc_fail(n, "rail_closed() %s", r->closed ? "twice" : "without rail_close()");
 	if (atomic_load(&r->refs))
 		fc_fail(n, "rail_closed() with %d references", atomic_load(&r->refs));
+	if (atomic_load(&r->open))
+		fc_fail(n, "rail_closed() with %d operations outstanding", atomic_load(&r->open));
 	while (r->pend) {
 		struct fc_tx *tx = r->pend;
 		r->pend = tx->pnext;
@@ -501,6 +506,12 @@ static void up_ni_stopped(struct lnet_lnd_ni *ni)
 	fc_upcall(n, ni->loop, "ni_stopped");
 	if (!n->ni.stopping)
 		fc_fail(n, "ni_stopped() without ni_stop()");
+	pthread_mutex_lock(&n->lock);
+	for (struct fc_rail *r = n->rails; r; r = r->next)
+		if (atomic_load(&r->open))
+			fc_fail(n, "ni_stopped() with %d operations outstanding on a rail",
+			        atomic_load(&r->open));
+	pthread_mutex_unlock(&n->lock);
 	if (atomic_exchange(&n->ni.stopped, true))
 		fc_fail(n, "ni_stopped() twice");
 }
