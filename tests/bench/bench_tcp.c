@@ -44,20 +44,20 @@ static int client(struct bench_end *e)
 	struct bench_raw floor;
 	int rc = 1;
 
-	if (bw)
-		bench_fill(e->mem, BENCH_NSLOT);
+	bench_fill(e->mem, BENCH_NSLOT);
 	if (pair_client_open(&p, e) || choose_floor(e, c, &floor))
 		goto out;
 	if (pair_client_turn(&p, bench_window() / 3) < 0)
 		goto out;
 	while (s.n < bench_pairs() && s.n < BENCH_MAX_PAIRS) {
 		struct bench_raw_result r = {0};
+		bool floor_first = s.n % 2 == 0;
 		double v;
 
-		if (bench_raw_client(e, &floor, bench_window(), &r))
+		if (floor_first && bench_raw_client(e, &floor, bench_window(), &r))
 			goto out;
 		v = pair_client_turn(&p, bench_window());
-		if (v < 0)
+		if (v < 0 || (!floor_first && bench_raw_client(e, &floor, bench_window(), &r)))
 			goto out;
 		s.value[s.n] = bw ? v * BENCH_SLOT / MIB : v;
 		s.floor[s.n++] = r.value;

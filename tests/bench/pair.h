@@ -10,7 +10,7 @@ struct pair_conf {
 	const char *name;
 	bool poll;        /* poll mode at both ends; the client spins */
 	unsigned spin_us; /* event mode */
-	bool put;         /* PUT with ACK, else GET, one at a time by a waiting call */
+	bool put;         /* PUT with ACK, else GET */
 	uint32_t bytes;
 	unsigned inflight; /* 1: by waiting calls */
 };
@@ -24,11 +24,13 @@ struct pair_client {
 	struct lnet *n;
 	struct lnet_op_args args;
 	struct iovec iov;
+	uint8_t want[8]; /* what a GET brings */
 	unsigned issued, done, errors;
 	bool stop;
 };
 int pair_client_open(struct pair_client *p, struct bench_end *e);
-/* One turn: us a round trip for inflight 1, operations a second else. <0: failed. */
+/* One turn: us a round trip for inflight 1, operations a second else. Both ends' counts and memory
+ * are compared afterwards. <0: failed. */
 double pair_client_turn(struct pair_client *p, uint64_t ns);
 void pair_client_close(struct pair_client *p);
 
