@@ -2,6 +2,7 @@
 /* A command line becomes a request. */
 #include "lnet/control/cmd_priv.h"
 #include "lnet/control/nids.h"
+#include "lnet/control/scalar.h"
 #include "lnet/control/value.h"
 
 #include <errno.h>
@@ -101,12 +102,20 @@ int lnc_req_add_arg(struct lnc_req *r, const char *text, struct lnc_err *err)
 
 static int text_check(const struct lnc_opt *o, const char *s, struct lnc_err *err)
 {
+	uint32_t c;
+	unsigned n;
 	size_t len = strlen(s), max = o->max ? (size_t)o->max : LNC_LINE_MAX;
 
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+	if (o->kind == LNC_A_FILE) /* a name of this host, whatever its bytes are */
+		return 0;
+	for (size_t i = 0; i < len; i += n) {
+		n = lnc_utf8(s + i, len - i, &c);
+		if (!n)
+			return lnc_err_set(err, -EINVAL, "--%s: byte %zu is no UTF-8", o->name, i);
+		if (c < 0x20 || c == 0x7f)
 			return lnc_err_set(
 			        err, -EINVAL, "--%s: control character at byte %zu", o->name, i);
+	}
 	if (len > max)
 		return lnc_err_set(err, -EINVAL, "--%s: %zu bytes, at most %zu are allowed",
 		        o->name, len, max);

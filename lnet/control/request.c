@@ -27,7 +27,8 @@ char *lnc_req_encode(const struct lnc_req *r, size_t *len)
 			lnc_map_add_null(options, r->cmd->opts[i].name);
 	}
 	struct lnc_node *args = lnc_map_add_seq(root, "args");
-	for (unsigned i = 0; i < r->nargs; i++)
+	/* files are the caller's: the node has no use for their names */
+	for (unsigned i = 0; i < r->nargs && r->cmd->arg_kind != LNC_A_FILE; i++)
 		lnc_seq_add_str(args, r->arg[i]);
 	if (r->input)
 		lnc_map_add_quoted(root, "input", r->input);

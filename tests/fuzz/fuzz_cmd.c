@@ -13,6 +13,7 @@ static void again(const struct lnc_req *a)
 {
 	struct lnc_err err;
 	struct lnc_req b;
+	unsigned nargs = a->cmd->arg_kind == LNC_A_FILE ? 0 : a->nargs; /* files stay here */
 	size_t len;
 	char *text = lnc_req_encode(a, &len);
 
@@ -20,9 +21,9 @@ static void again(const struct lnc_req *a)
 		return;
 	lnc_req_init(&b);
 	if (!(a->cmd->flags & LNC_C_LOCAL)) {
-		if (lnc_req_decode(&b, text, len, &err) || b.cmd != a->cmd || b.nargs != a->nargs)
+		if (lnc_req_decode(&b, text, len, &err) || b.cmd != a->cmd || b.nargs != nargs)
 			abort();
-		for (unsigned i = 0; i < a->nargs; i++)
+		for (unsigned i = 0; i < nargs; i++)
 			if (strcmp(a->arg[i], b.arg[i]))
 				abort();
 	}

@@ -244,6 +244,8 @@ static const struct {
         {"peer show --primary", "--primary"},
         {"peer list x", "'x'"},
         {"ping", "NID"},
+        {"ping \xe6ml@tcp", "UTF-8"},
+        {"set log \"\x01\"", "control"},
         {"ping garbage", "garbage"},
         {"ping --timeout 0 1.1.1.1@tcp", "0"},
         {"ping --timeout -1 1.1.1.1@tcp", "-1"},
@@ -366,8 +368,9 @@ static void test_round_trip(void **state)
 			if (rc)
 				fail_msg("'%s': %s\n%s", good[i], err.msg, text);
 			assert_ptr_equal(a.cmd, b.cmd);
-			assert_int_equal(a.nargs, b.nargs);
-			for (unsigned k = 0; k < a.nargs; k++)
+			/* names of files stay on the caller's side */
+			assert_int_equal(a.cmd->arg_kind == LNC_A_FILE ? 0 : a.nargs, b.nargs);
+			for (unsigned k = 0; k < b.nargs; k++)
 				assert_string_equal(a.arg[k], b.arg[k]);
 			for (unsigned k = 0; k < a.cmd->nopts; k++) {
 				assert_int_equal(a.val[k].given, b.val[k].given);
