@@ -154,9 +154,8 @@ int tcp_ni_start(struct lnet_lnd_ni *lni)
 	refresh(lni);
 	lni->drv = ni;
 	if (ni->addr_gone) {
+		/* Nobody is told before the check, which finds out why. */
 		__atomic_store_n(&ni->down, 1, __ATOMIC_RELAXED);
-		ni->why = "address not usable yet";
-		tcp_listen_later(ni, LISTEN_RETRY);
 	}
 	lnet_loop_defer(ni->loop, &ni->check);
 	return 0;

@@ -221,11 +221,59 @@ static void ipv6(void **state)
 	assert_true(TL_UNTIL(&p->pump, stat_of(p->a, "accepts") == 3, 5 * TL_S));
 }
 
+/* An address that the system still checks for duplicates: the NI starts, down, and comes up by
+ * itself. */
+static void address_tentative(void **state)
+{
+	struct pair *p = *state;
+
+	assert_true(ip("address add fd00:8::1/64 dev v0"));
+	p->a = tcp_node("fd00:8::1", PORT, 1, 1);
+	expect(p, LNET_NI_DOWN, "address not usable yet");
+	expect(p, LNET_NI_UP, NULL);
+}
+
+/* What is queued for a link that goes comes back at once, to take another way. */
+static void link_down_with_queue(void **state)
+{
+	struct pair *p = *state;
+	struct fc_rail *r;
+	struct fc_tx *tx[20];
+	unsigned back = 0;
+
+	p->a = tcp_node("10.77.0.1", PORT, 1, 1);
+	p->b = tcp_node("10.77.0.2", PORT, 2, 1);
+	works(p, 1);
+	r = rail_to(p->a, "10.77.0.2");
+	tl_run_for(&p->pump, 50 * TL_MS);
+	for (unsigned i = 0; i < 20; i++) {
+		tx[i] = fc_put(r, 50 + i, LNET_MTU, 1, 10 * TL_S);
+		assert_int_equal(fc_send(tx[i]), 0);
+	}
+	for (int i = 0; i < 20; i++)
+		fc_node_turn(p->a);
+	assert_true(ip("link set v0 down"));
+	for (uint64_t end = tl_now() + TL_S; tl_now() < end && p->a->ni.state != LNET_NI_DOWN;)
+		fc_node_turn(p->a);
+	for (int i = 0; i < 20; i++)
+		fc_node_turn(p->a);
+	for (unsigned i = 0; i < 20; i++)
+		if (tx[i]->done && tx[i]->status) {
+			assert_int_equal(tx[i]->status, -ENETDOWN);
+			assert_int_equal(tx[i]->hs, LNET_HS_LOCAL_ERROR);
+			assert_false(tx[i]->sent);
+			back++;
+		}
+	assert_true(back > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(finds_its_interface, setup, teardown),
 	        cmocka_unit_test_setup_teardown(link_events, setup, teardown),
+	        cmocka_unit_test_setup_teardown(address_tentative, setup, teardown),
+	        cmocka_unit_test_setup_teardown(link_down_with_queue, setup, teardown),
 	        cmocka_unit_test_setup_teardown(privileged, setup, teardown),
 	        cmocka_unit_test_setup_teardown(unprivileged, setup, teardown),
 	        cmocka_unit_test_setup_teardown(ipv6, setup, teardown),
