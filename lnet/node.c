@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lnet/base/rand.h"
 #include "lnet/msg/msg.h"
 #include "lnet/node/ping.h"
+#include "lnet/rt/clock.h"
 
 #define MAX_LOOPS     64u
 #define MAX_SPIN_US   1000000u
@@ -21,15 +21,6 @@
 #define DEF_MAX_PEERS 65536u
 #define LOOK_NS       2000000ull
 #define ABORT_NS      5000000000ull /* for what was aborted to come back */
-
-static uint64_t mono(void *arg)
-{
-	struct timespec t;
-
-	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 void lnet_opts_init(struct lnet_opts *o, size_t size)
 {
@@ -117,12 +108,9 @@ static int check(const struct lnet_opts *o)
 static uint64_t incarnation(const struct lnet *n)
 {
 	char path[4096], text[32] = "";
-	struct timespec t;
-	uint64_t now, last = 0;
+	uint64_t now = lni_clock_wall(), last = 0;
 	int fd;
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	now = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 	if (n->client || !n->opts.rundir)
 		return now;
 	if (snprintf(path, sizeof(path), "%s/%s.inc", n->opts.rundir, n->name) >= (int)sizeof(path))
@@ -286,7 +274,7 @@ int lnet_open(const struct lnet_opts *o, struct lnet **out)
 	n->client = o->flags & LNET_NODE_CLIENT;
 	n->clock = o->clock;
 	if (!n->clock.now)
-		n->clock.now = mono;
+		n->clock.now = lni_clock_mono;
 	lni_log_init(&n->log, o->log, o->log_arg, o->log_level);
 	lni_globals_init(&n->globals);
 	fill_upcalls(n);

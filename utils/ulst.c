@@ -1,34 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ulst: the self-test traffic generator. */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "utils/ulst.h"
 
 enum { EXIT_OK, EXIT_ERRORS, EXIT_USAGE };
 
-/* A signal handler has nothing else to write to. */
-static volatile sig_atomic_t interrupted;
+/* What the run looks at between operations: the signals are blocked, and asked for here. */
+struct watch {
+	volatile sig_atomic_t stop;
+	bool show;
+	sigset_t signals;
+};
 
-static void on_signal(int sig)
+static void block_signals(sigset_t *set)
 {
-	(void)sig;
-	if (interrupted)
-		_exit(128 + SIGINT);
-	interrupted = 1;
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	/* before any thread starts: they inherit it */
+	pthread_sigmask(SIG_BLOCK, set, NULL);
+	signal(SIGPIPE, SIG_IGN);
 }
 
-static void catch_signals(void)
+static void look(void *arg, const struct lst_progress *p)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	const struct timespec now = {0};
+	struct watch *w = arg;
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	while (sigtimedwait(&w->signals, NULL, &now) > 0) {
+		if (w->stop)
+			_exit(128 + SIGINT); /* asked twice */
+		w->stop = 1;
+	}
+	if (w->show)
+		ulst_progress(NULL, p);
 }
 
 static int run(struct ulst_args *a)
@@ -36,8 +49,10 @@ static int run(struct ulst_args *a)
 	struct lst_run_result *res = calloc(1, sizeof(*res));
 	struct lnet_nid *nids = NULL;
 	struct lnet *n = NULL;
+	struct watch w = {0};
 	int rc = -1, status = EXIT_ERRORS;
 
+	block_signals(&w.signals);
 	if (!res || ulst_targets(a, &nids, &a->run.ntargets)) {
 		free(res);
 		return EXIT_USAGE;
@@ -45,11 +60,12 @@ static int run(struct ulst_args *a)
 	a->run.target = nids;
 	if (ulst_node_open(a, &n))
 		goto out;
-	a->run.stop = &interrupted;
-	if (!a->json && isatty(STDERR_FILENO))
-		a->run.progress = ulst_progress;
+	w.show = !a->json && isatty(STDERR_FILENO);
+	a->run.stop = &w.stop;
+	a->run.progress = look;
+	a->run.arg = &w;
 	rc = lst_run(n, &a->run, res);
-	if (a->run.progress)
+	if (w.show)
 		ulst_progress_clear();
 	if (rc) {
 		fprintf(stderr, "ulst: %s\n", strerror(-rc));
@@ -73,7 +89,6 @@ int main(int argc, char **argv)
 	if (rc < 0)
 		return EXIT_USAGE;
 	if (rc == 0) {
-		catch_signals();
 		rc = run(&a);
 	} else {
 		rc = EXIT_OK;

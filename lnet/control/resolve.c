@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Host names in NIDs, within a time limit. */
+#include "lnet/rt/clock.h"
 #include "lnet/control/resolve.h"
 
 #include <errno.h>
@@ -21,14 +22,6 @@ struct job {
 	int sys;
 	bool ended, alone;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void lnc_resolver_init(struct lnc_resolver *r)
 {
@@ -238,7 +231,7 @@ int lnc_resolve(
 		return lnc_err_set(
 		        err, -EBUSY, "host '%s': %u look-ups hang already", host, r->stuck);
 	if (!r->deadline)
-		r->deadline = now_ns() + r->timeout_ms * UINT64_C(1000000);
+		r->deadline = lni_clock_mono(NULL) + r->timeout_ms * UINT64_C(1000000);
 	j = job_start(r, host);
 	if (!j)
 		return lnc_err_set(

@@ -7,6 +7,7 @@
  * Who is served: the mode of the socket's file decides; while it is open to its owner alone, the
  * kernel's word on the peer (SO_PEERCRED) is asked too: root or our own user.
  */
+#include "lnet/rt/clock.h"
 #include "lnet/control/control_priv.h"
 #include "lnet/control/request.h"
 
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STACK_SIZE (1u << 20)
@@ -48,10 +48,7 @@ struct lnc_server {
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return lni_clock_mono(NULL) / 1000000;
 }
 
 /* ---- one connection ------------------------------------------------------------------------ */
@@ -146,9 +143,9 @@ static void send_answer(struct slot *k, struct lnc_ctx *x)
 	if (text) {
 		write_all(k, text, len);
 	} else {
-		static const char none[] =
-		        "ulnet: 1\nexit: 1\nerrors:\n  show:\n  - answer:\n"
-		        "    errno: -12\n    descr: \"the answer is too large; ask for less at a time\"\n";
+		static const char none[] = "ulnet: 1\nexit: 1\nerrors:\n  show:\n  - answer:\n"
+		                           "    errno: -12\n    descr: \"the answer is too large; "
+		                           "ask for less at a time\"\n";
 		write_all(k, none, sizeof(none) - 1);
 	}
 	free(text);

@@ -173,7 +173,7 @@ void lni_drivers_close(struct lnet *n);
 /* ni.c. On a loop, or with the lock held. */
 struct lni_ni *lni_ni_by_nid(struct lnet *n, const struct lnet_nid *nid);
 bool lni_ni_reaches(const struct lni_ni *ni, const struct lnet_nid *nid);
-bool lni_nid_is_near(struct lnet *n, const struct lnet_nid *nid); /* some NI of ours reaches it */
+bool lni_nid_is_near(struct lnet *n, const struct lnet_nid *nid);  /* some NI of ours reaches it */
 int lni_ni_del_locked(struct lnet *n, const struct lnet_nid *nid); /* with lni_net_lock() */
 void lni_ni_event(struct lnet_lnd_ni *d, enum lnet_ni_state st, const char *why);
 void lni_ni_free(struct lni_ni *ni);

@@ -54,15 +54,15 @@ static int teardown(void **state)
 }
 
 static lnet_handle_t target(struct lnet *n, uint32_t portal, uint64_t bits, void *buf, size_t len,
-	uint32_t options, int32_t threshold, struct log *l)
+        uint32_t options, int32_t threshold, struct log *l)
 {
 	struct lnet_match m = {.nid = lnet_nid_any(), .pid = LNET_PID_ANY, .bits = bits};
 	struct iovec iov = {buf, len};
 	struct lnet_md_desc d = {.mem = {.iov = &iov, .niov = 1},
-		.options = options,
-		.threshold = threshold,
-		.handler = record,
-		.user = l};
+	        .options = options,
+	        .threshold = threshold,
+	        .handler = record,
+	        .user = l};
 	lnet_handle_t me, md;
 
 	assert_int_equal(lnet_me_attach(n, portal, &m, LNET_UNLINK, LNET_INS_AFTER, &me), 0);
@@ -70,7 +70,8 @@ static lnet_handle_t target(struct lnet *n, uint32_t portal, uint64_t bits, void
 	return md;
 }
 
-static struct lnet_op_args args(uint32_t portal, uint64_t bits, struct iovec *iov, void *buf, size_t len)
+static struct lnet_op_args args(
+        uint32_t portal, uint64_t bits, struct iovec *iov, void *buf, size_t len)
 {
 	struct lnet_op_args a;
 
@@ -136,8 +137,8 @@ static void get_offset(void **state)
 	struct lnet_event ev;
 	struct lnet_op_args a;
 	struct iovec iov;
-	lnet_handle_t md = target(n, 21, 1, src, 20, LNET_MD_OP_GET | LNET_MD_MANAGE_REMOTE |
-		LNET_MD_TRUNCATE, LNET_MD_THRESH_INF, &l);
+	lnet_handle_t md = target(n, 21, 1, src, 20,
+	        LNET_MD_OP_GET | LNET_MD_MANAGE_REMOTE | LNET_MD_TRUNCATE, LNET_MD_THRESH_INF, &l);
 
 	a = args(21, 1, &iov, dst, sizeof(dst));
 	a.offset = 10;
@@ -170,9 +171,9 @@ static void ping_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest t[] = {
-		cmocka_unit_test_setup_teardown(put_ack, setup, teardown),
-		cmocka_unit_test_setup_teardown(get_offset, setup, teardown),
-		cmocka_unit_test_setup_teardown(ping_self, setup, teardown),
+	        cmocka_unit_test_setup_teardown(put_ack, setup, teardown),
+	        cmocka_unit_test_setup_teardown(get_offset, setup, teardown),
+	        cmocka_unit_test_setup_teardown(ping_self, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(t, NULL, NULL);

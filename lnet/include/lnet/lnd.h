@@ -1,70 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The contract between the core and a driver (LND). A driver includes <lnet/lnd.h>, <lnet/hdr.h> and
- * <lnet/nid.h>, and nothing else of ulnet. tests/conformance/ checks what is written here.
+ * The contract between the core and a driver (LND). A driver includes <lnet/lnd.h>, <lnet/hdr.h>
+ * and <lnet/nid.h>, and nothing else of ulnet. tests/conformance/ checks what is written here.
  *
  * OBJECTS
  *   node   struct lnet_lnd_node   one driver instance in one node (open .. close)
  *   NI     struct lnet_lnd_ni     one local interface on one network (ni_start .. ni_stopped)
- *   rail   struct lnet_rail       one NI towards one peer NI (nid, pid); the core makes and frees it
- *   tx     struct lnet_tx         one message to send; owned by the driver from send() == 0 to tx_done()
- *   rx     struct lnet_rx         one message that arrives; made by the driver, handed over by parse()
+ *   rail   struct lnet_rail       one NI towards one peer NI (nid, pid); the core makes and frees
+ * it tx     struct lnet_tx         one message to send; owned by the driver from send() == 0 to
+ * tx_done() rx     struct lnet_rx         one message that arrives; made by the driver, handed over
+ * by parse()
  *
  * THREADS
  *   A loop is run by whoever holds its token; "on the loop" means: by that thread, now. Every entry
  *   that takes a rail, a tx or an rx is called on rail->loop. Entries that take an NI are called on
  *   ni->loop (the NI's home loop). open() and close() are called by the thread that opens or closes
- *   the node. Upcalls are made on the same loops. A driver with work for another loop posts it there
- *   with lnet_loop_post().
+ *   the node. Upcalls are made on the same loops. A driver with work for another loop posts it
+ * there with lnet_loop_post().
  *
  * RETURN VALUES of send, recv, discard, redirect, cancel, fence
  *    1        finished; no upcall follows
  *    0        accepted; exactly one completion upcall follows
  *   -EAGAIN   untouched; tx_ready(rail) follows once there is room (send alone)
  *   other <0  untouched; failed; no upcall follows
- *   No entry blocks. No entry makes an upcall before it returns; an upcall may call every entry, and
- *   entries called inside an upcall obey the same rule (they queue, at most).
+ *   No entry blocks. No entry makes an upcall before it returns; an upcall may call every entry,
+ * and entries called inside an upcall obey the same rule (they queue, at most).
  *
  * RECEIVING
  *   parse(rail, hdr, rx) hands over one decoded header whose payload (hdr->payload_length bytes) is
  *   yet to come. Before parse returns, or later on the same loop, the core calls exactly one of
  *   recv(rx, dst) or discard(rx) for each rx that parse did not refuse. Until it does, the driver
  *   must not read on in that stream (other connections go on); it keeps the rx valid. parse returns
- *   0, or -EPROTO: the sender broke the protocol, the connection is to be closed, and the rx is dead.
- *   recv() copies dst->mlen bytes to dst and throws the rest of the payload away. It returns 1 when
- *   everything was there already, else 0 and rx_done() follows when the whole payload was consumed
- *   or the connection died. The iovec array and the memory stay valid until then. When recv()
- *   fails (< 0), the rx is as before and the core calls discard() for it. redirect(rx) points a
- *   receive in progress at nothing: when it returns 1, or rx_done() has come, no byte of this message
- *   can reach dst any more, and rx_done() still comes exactly once if recv returned 0.
- *   A driver sends what its protocol owes for a payload (a ZC-ACK, say) also when it was discarded.
+ *   0, or -EPROTO: the sender broke the protocol, the connection is to be closed, and the rx is
+ * dead. recv() copies dst->mlen bytes to dst and throws the rest of the payload away. It returns 1
+ * when everything was there already, else 0 and rx_done() follows when the whole payload was
+ * consumed or the connection died. The iovec array and the memory stay valid until then. When
+ * recv() fails (< 0), the rx is as before and the core calls discard() for it. redirect(rx) points
+ * a receive in progress at nothing: when it returns 1, or rx_done() has come, no byte of this
+ * message can reach dst any more, and rx_done() still comes exactly once if recv returned 0. A
+ * driver sends what its protocol owes for a payload (a ZC-ACK, say) also when it was discarded.
  *
  * SENDING
  *   send(rail, tx) takes the message over. The payload is tx->len bytes at tx->offset of tx->iov;
  *   the memory and the array stay valid until tx_done(). The driver connects by itself. tx_done()
- *   comes when the payload memory is the caller's again, or with the error that ended it: the driver
- *   keeps tx->deadline (monotonic ns) in each of its own queues, connecting included. cancel(rail,
- *   tx) ends a message early: 1 = untouched by the wire and released, 0 = tx_done() follows soon,
- *   bounded by one turn of the loop, never by the network (a partly written message is finished
- *   from a copy, or its connection is closed). Order is kept among messages of one rail that go by
- *   the same connection, and by no more.
- *   With LNET_LND_OPT_GET a GET tx carries its sink; the driver may complete it with get_done()
- *   instead of delivering a REPLY through parse(); tx_done() is then also due (SEND), after it. A
- *   REPLY tx has tx->get_rx set to the rx of the GET that it answers; that rx is over when send()
- *   accepts the REPLY.
+ *   comes when the payload memory is the caller's again, or with the error that ended it: the
+ * driver keeps tx->deadline (monotonic ns) in each of its own queues, connecting included.
+ * cancel(rail, tx) ends a message early: 1 = untouched by the wire and released, 0 = tx_done()
+ * follows soon, bounded by one turn of the loop, never by the network (a partly written message is
+ * finished from a copy, or its connection is closed). Order is kept among messages of one rail that
+ * go by the same connection, and by no more. With LNET_LND_OPT_GET a GET tx carries its sink; the
+ * driver may complete it with get_done() instead of delivering a REPLY through parse(); tx_done()
+ * is then also due (SEND), after it. A REPLY tx has tx->get_rx set to the rx of the GET that it
+ * answers; that rx is over when send() accepts the REPLY.
  *
  * FENCE
  *   fence(rail, f): when it returns 1, or fence_done(f) has come, no byte of any message that this
  *   rail had accepted to receive or send before the call can touch core memory any more.
  *
  * FAILURES
- *   Each failed completion names a health status (who is to blame) and `sent`: false = certainly not
- *   delivered, may be repeated; true = may have arrived.
+ *   Each failed completion names a health status (who is to blame) and `sent`: false = certainly
+ * not delivered, may be repeated; true = may have arrived.
  *
  * STOPPING
  *   ni_stop(ni): no new connections in or out; everything outstanding completes (tx_done with
  *   -ESHUTDOWN, rx_done with -ESHUTDOWN), then ni_stopped(ni). rail_close(rail): the same for one
- *   rail, then rail_closed(rail); the core frees the rail. close(node) is called when no NI is left.
+ *   rail, then rail_closed(rail); the core frees the rail. close(node) is called when no NI is
+ * left.
  */
 #ifndef LNET_LND_H
 #define LNET_LND_H
@@ -101,11 +102,14 @@ struct lnet_watch {
 	int events;
 	uint64_t rsv[10]; /* the run time's */
 };
-void lnet_watch_init(struct lnet_watch *w, struct lnet_loop *l, int fd, lnet_watch_fn fn, void *arg);
-/* events = 0 stops. Cheap when nothing changes. On the loop. Must be stopped before fd is closed. */
+void lnet_watch_init(
+        struct lnet_watch *w, struct lnet_loop *l, int fd, lnet_watch_fn fn, void *arg);
+/* events = 0 stops. Cheap when nothing changes. On the loop. Must be stopped before fd is closed.
+ */
 void lnet_watch_set(struct lnet_watch *w, int events);
 
-/* A timer; fires once at or after `when` (ns of the loop's clock). On the loop. Re-arming moves it. */
+/* A timer; fires once at or after `when` (ns of the loop's clock). On the loop. Re-arming moves it.
+ */
 struct lnet_timer;
 typedef void (*lnet_timer_fn)(struct lnet_timer *t);
 struct lnet_timer {
@@ -147,8 +151,8 @@ struct lnet_poll_hook {
 void lnet_loop_poll_add(struct lnet_loop *l, struct lnet_poll_hook *h);
 void lnet_loop_poll_del(struct lnet_poll_hook *h);
 
-/* Scratch memory of the loop for one read, valid until the caller returns: one receive buffer a loop,
- * not one a connection. *size >= 64 KiB. On the loop. */
+/* Scratch memory of the loop for one read, valid until the caller returns: one receive buffer a
+ * loop, not one a connection. *size >= 64 KiB. On the loop. */
 void *lnet_loop_rxbuf(struct lnet_loop *l, size_t *size);
 
 enum lnet_log_level {
@@ -162,8 +166,8 @@ enum lnet_log_level {
 
 /* One adjustable number, described once: YAML, show, --help and the manual are made from it. */
 enum {
-	LNET_TUN_NET = 1u,	/* one value for all NIs of a net */
-	LNET_TUN_RUNTIME = 2u,	/* may change while the NI is up */
+	LNET_TUN_NET = 1u,      /* one value for all NIs of a net */
+	LNET_TUN_RUNTIME = 2u,  /* may change while the NI is up */
 	LNET_TUN_READONLY = 4u, /* shown, never set */
 	LNET_TUN_BOOL = 8u,
 };
@@ -205,8 +209,8 @@ enum lnet_hstatus {
 };
 
 enum lnet_rail_event {
-	LNET_RAIL_UP,	     /* the first connection stands */
-	LNET_RAIL_DOWN,	     /* the last connection is gone */
+	LNET_RAIL_UP,        /* the first connection stands */
+	LNET_RAIL_DOWN,      /* the last connection is gone */
 	LNET_RAIL_RESTARTED, /* the peer came back with a new incarnation; all before it is lost */
 	LNET_RAIL_FAILED,    /* an attempt to connect failed */
 };
@@ -231,13 +235,13 @@ struct lnet_lnd_up;
 struct lnet_lnd_node {
 	const struct lnet_lnd *lnd;
 	const struct lnet_lnd_up *up;
-	void *core;		   /* the core's */
-	void *drv;		   /* the driver's */
+	void *core; /* the core's */
+	void *drv;  /* the driver's */
 	struct lnet_loop *const *loops;
 	unsigned nloops;
-	uint32_t pid;		   /* LNET_PID_LUSTRE, or a client's USERFLAG pid */
-	uint64_t incarnation;	   /* differs between two starts of a node */
-	bool client;		   /* client mode: no listener */
+	uint32_t pid;         /* LNET_PID_LUSTRE, or a client's USERFLAG pid */
+	uint64_t incarnation; /* differs between two starts of a node */
+	bool client;          /* client mode: no listener */
 };
 
 struct lnet_lnd_ni {
@@ -245,17 +249,17 @@ struct lnet_lnd_ni {
 	void *core;
 	void *drv;
 	struct lnet_loop *loop; /* home loop: start, stop, accept, link events */
-	struct lnet_nid nid;	/* the core's choice, or filled in by ni_start from the interface */
-	char ifname[16];	/* "" = the interface that owns nid; filled in by ni_start */
-	int64_t *tunables;	/* values, in the order of lnd->tunables; the driver may write the
-				 * read-only ones */
-	uint64_t *stats;	/* counters, in the order of lnd->stats */
+	struct lnet_nid nid;    /* the core's choice, or filled in by ni_start from the interface */
+	char ifname[16];        /* "" = the interface that owns nid; filled in by ni_start */
+	int64_t *tunables;      /* values, in the order of lnd->tunables; the driver may write the
+	                         * read-only ones */
+	uint64_t *stats;        /* counters, in the order of lnd->stats */
 	int32_t peer_credits, credits; /* effective values */
 	enum lnet_accept accept;
 	const struct lnet_cidr *allow; /* empty list = every address */
 	unsigned nallow;
 	uint32_t speed_mbps; /* filled in by the driver; 0 = unknown */
-	uint32_t mtu;	     /* filled in by the driver; 0 = unknown */
+	uint32_t mtu;        /* filled in by the driver; 0 = unknown */
 };
 
 struct lnet_rail {
@@ -288,8 +292,9 @@ struct lnet_tx {
 	uint32_t sink_len;
 	size_t sink_offset;
 	struct lnet_mr *sink_mr;
-	struct lnet_rx *get_rx; /* REPLY: the GET's rx, when the driver asked for it (rx->want_reply) */
-	uint64_t deadline;	/* absolute ns of the loop's clock; never 0 */
+	struct lnet_rx
+	        *get_rx;   /* REPLY: the GET's rx, when the driver asked for it (rx->want_reply) */
+	uint64_t deadline; /* absolute ns of the loop's clock; never 0 */
 	struct lnet_rail *rail;
 	void *core;
 	uint64_t drv[12]; /* the driver's, zeroed before send() */
@@ -297,9 +302,9 @@ struct lnet_tx {
 
 struct lnet_rx {
 	struct lnet_rail *rail; /* the immediate sender */
-	void *core;		/* the core's, from parse to the end */
-	bool want_reply;	/* an optimised GET: the core keeps the rx and passes it in the REPLY's
-				 * tx->get_rx; no recv() or discard() follows unless nothing matched */
+	void *core;             /* the core's, from parse to the end */
+	bool want_reply; /* an optimised GET: the core keeps the rx and passes it in the REPLY's
+	                  * tx->get_rx; no recv() or discard() follows unless nothing matched */
 };
 
 struct lnet_dst {
@@ -319,15 +324,16 @@ struct lnet_fence {
 
 /* Answer of query(). */
 struct lnet_rail_info {
-	uint32_t nconns;	 /* connections that stand */
-	uint32_t conns_wanted;	 /* negotiated connections per peer */
-	uint64_t tx_queued;	 /* bytes accepted and not yet written */
-	uint64_t rate;		 /* measured, bytes/s; 0 = unknown */
-	uint64_t oldest_unacked; /* ns since the oldest byte that the peer has not confirmed; 0 = none */
-	uint64_t last_alive;	 /* loop time of the last byte received; 0 = never */
+	uint32_t nconns;         /* connections that stand */
+	uint32_t conns_wanted;   /* negotiated connections per peer */
+	uint64_t tx_queued;      /* bytes accepted and not yet written */
+	uint64_t rate;           /* measured, bytes/s; 0 = unknown */
+	uint64_t oldest_unacked; /* ns since the oldest byte that the peer has not confirmed; 0 =
+	                            none */
+	uint64_t last_alive;     /* loop time of the last byte received; 0 = never */
 	uint64_t peer_incarnation;
-	int last_errno;		 /* why the last connection or attempt failed; 0 = never */
-	const char *state;	 /* constant text: "idle", "connecting", "up", "backoff" */
+	int last_errno;    /* why the last connection or attempt failed; 0 = never */
+	const char *state; /* constant text: "idle", "connecting", "up", "backoff" */
 };
 
 /* Upcalls: on the loop of the object. Filled in by the core (or by a test that plays the core). */
@@ -345,40 +351,42 @@ struct lnet_lnd_up {
 	 * -EINVAL our own NID; -ENOMEM; -ESHUTDOWN; -ENOSPC too many peers.
 	 */
 	int (*rail_get)(struct lnet_lnd_ni *ni, const struct lnet_nid *nid, uint32_t pid,
-		struct lnet_rail **r);
+	        struct lnet_rail **r);
 	void (*rail_put)(struct lnet_rail *r);
 	/* May a connection from addr (as a NID of the NI's net) claim to be nid? Configured and
 	 * discovered peers that own both say yes. Any loop. */
-	bool (*nid_owns)(struct lnet_lnd_ni *ni, const struct lnet_nid *nid, const struct lnet_nid *addr);
+	bool (*nid_owns)(
+	        struct lnet_lnd_ni *ni, const struct lnet_nid *nid, const struct lnet_nid *addr);
 	void (*rail_event)(struct lnet_rail *r, enum lnet_rail_event ev, int err);
 	void (*rail_closed)(struct lnet_rail *r);
 	void (*ni_event)(struct lnet_lnd_ni *ni, enum lnet_ni_state st, const char *why);
 	void (*ni_stopped)(struct lnet_lnd_ni *ni);
 	/* Rate-limited by id. id: short constant name of the kind of event. Any thread. */
-	void (*log)(struct lnet_lnd_node *n, enum lnet_log_level lv, const char *id, const char *fmt, ...)
-		__attribute__((format(printf, 4, 5)));
+	void (*log)(struct lnet_lnd_node *n, enum lnet_log_level lv, const char *id,
+	        const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 };
 
 /* Capabilities. */
 enum {
-	LNET_LND_OPT_GET = 1u,	       /* GET carries its sink, see above */
-	LNET_LND_CREDIT_ON_SEND = 2u,  /* credits return when send() accepts, not at tx_done */
-	LNET_LND_ASYNC_RECV = 4u,      /* recv may end later although all bytes are here; it may refuse
-					* with -ENOMEM, and the core then discards */
-	LNET_LND_REG = 8u,	       /* memory must be registered */
-	LNET_LND_STOP_READ = 16u,      /* can leave an rx unread without blocking other traffic of the peer */
-	LNET_LND_VIRTUAL = 32u,	       /* no real interface behind it (lo, sim) */
+	LNET_LND_OPT_GET = 1u,        /* GET carries its sink, see above */
+	LNET_LND_CREDIT_ON_SEND = 2u, /* credits return when send() accepts, not at tx_done */
+	LNET_LND_ASYNC_RECV = 4u, /* recv may end later although all bytes are here; it may refuse
+	                           * with -ENOMEM, and the core then discards */
+	LNET_LND_REG = 8u,        /* memory must be registered */
+	LNET_LND_STOP_READ =
+	        16u, /* can leave an rx unread without blocking other traffic of the peer */
+	LNET_LND_VIRTUAL = 32u, /* no real interface behind it (lo, sim) */
 };
 
 struct lnet_lnd {
-	uint32_t size; /* sizeof(struct lnet_lnd) */
-	uint32_t abi;  /* LNET_LND_ABI */
+	uint32_t size;    /* sizeof(struct lnet_lnd) */
+	uint32_t abi;     /* LNET_LND_ABI */
 	const char *name; /* of the networks it serves: "tcp" */
-	uint8_t type;	  /* enum lnet_lnd_type */
+	uint8_t type;     /* enum lnet_lnd_type */
 	uint32_t caps;
 	uint32_t max_payload; /* bytes */
 	uint32_t max_iov;
-	uint32_t latency_ns;  /* rough cost of one small message, for selection */
+	uint32_t latency_ns; /* rough cost of one small message, for selection */
 	int32_t def_credits, def_peer_credits;
 	const struct lnet_tunable *tunables;
 	unsigned ntunables;
@@ -388,9 +396,10 @@ struct lnet_lnd {
 	int (*open)(struct lnet_lnd_node *n);
 	void (*close)(struct lnet_lnd_node *n);
 	/*
-	 * 0 = up; ni->nid, ifname, speed_mbps, mtu are filled in. An interface without carrier is no
-	 * error: 0, and ni_event(DOWN) follows. -EADDRNOTAVAIL the host does not own nid; -ENODEV no
-	 * such interface; -EADDRINUSE, -EACCES from listening; -EINVAL nid and ifname disagree.
+	 * 0 = up; ni->nid, ifname, speed_mbps, mtu are filled in. An interface without carrier is
+	 * no error: 0, and ni_event(DOWN) follows. -EADDRNOTAVAIL the host does not own nid;
+	 * -ENODEV no such interface; -EADDRINUSE, -EACCES from listening; -EINVAL nid and ifname
+	 * disagree.
 	 */
 	int (*ni_start)(struct lnet_lnd_ni *ni);
 	void (*ni_stop)(struct lnet_lnd_ni *ni);
@@ -408,9 +417,10 @@ struct lnet_lnd {
 	int (*redirect)(struct lnet_rx *rx);
 	int (*fence)(struct lnet_rail *r, struct lnet_fence *f);
 
-	/* Registration; NULL when !LNET_LND_REG. access: LNET_MD_OP_PUT / LNET_MD_OP_GET bits of lnet.h. */
-	int (*mem_reg)(struct lnet_lnd_node *n, const struct iovec *iov, uint32_t niov, uint32_t access,
-		struct lnet_mr **mr);
+	/* Registration; NULL when !LNET_LND_REG. access: LNET_MD_OP_PUT / LNET_MD_OP_GET bits of
+	 * lnet.h. */
+	int (*mem_reg)(struct lnet_lnd_node *n, const struct iovec *iov, uint32_t niov,
+	        uint32_t access, struct lnet_mr **mr);
 	void (*mem_dereg)(struct lnet_lnd_node *n, struct lnet_mr *mr);
 
 	/* Print every queue and operation and what it waits for, a line a call. On rail->loop. */
