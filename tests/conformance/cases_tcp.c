@@ -293,6 +293,46 @@ static void message_cut(void **state)
 	assert_int_equal(atomic_load(&w_rail(w, 0, RAW)->restarts), 0);
 }
 
+static enum fc_act by_id(struct fc_node *n, struct fc_rx *rx)
+{
+	(void)n;
+	if (rx->id % 3 == 0)
+		return FC_DISCARD;
+	if (rx->id % 3 == 1)
+		rx->mlen /= 2;
+	return FC_RECV;
+}
+
+/* What is owed for a payload is sent for one that was cut short or thrown away too. */
+static void zc_ack_owed(void **state)
+{
+	struct world *w = *state;
+	uint8_t *b = malloc(100000), ack[24];
+	uint32_t answer, type;
+	uint64_t cookie[2];
+
+	assert_non_null(b);
+	w_pair(w);
+	int fd = raw_join(w, 900, 1, &answer);
+	assert_int_equal(answer, 1);
+	w->n[0]->on_parse = by_id;
+	for (uint64_t k = 2; k < 8; k++) {
+		size_t n = raw_put(b, w, w_id(w), 20000);
+		put64(b + 8, k); /* a zero-copy request */
+		raw_write(fd, b, n);
+		assert_int_equal(raw_read(w, fd, ack, sizeof(ack)), sizeof(ack));
+		memcpy(&type, ack, 4);
+		memcpy(cookie, ack + 8, 16);
+		assert_int_equal(le32toh(type), 0xc0);
+		assert_int_equal(le64toh(cookie[0]), 0);
+		assert_true(le64toh(cookie[1]) == k);
+	}
+	w->n[0]->on_parse = NULL;
+	close(fd);
+	free(b);
+	world_is_well(w);
+}
+
 static bool closed_by_peer(int fd)
 {
 	char c;
@@ -444,6 +484,7 @@ const struct cf_case cf_tcp[] = {
         {"active_cut", active_cut, 0, CF_SOCKETS},
         {"passive_silent", passive_silent, 0, CF_SOCKETS},
         {"message_cut", message_cut, 0, CF_SOCKETS},
+        {"zc_ack_owed", zc_ack_owed, 0, CF_SOCKETS},
         {"new_incarnation", new_incarnation, 0, CF_SOCKETS},
         {"claims_other_nid", claims_other_nid, 0, CF_SOCKETS},
         {"conns_differ", conns_differ, 0, CF_SOCKETS},

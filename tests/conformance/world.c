@@ -57,6 +57,8 @@ int w_teardown(void **state)
 	for (unsigned i = 0; i < W_NODES; i++)
 		if (w->n[i])
 			w_end_stop(w, i);
+	for (unsigned i = 0; i < w->ndead; i++)
+		fc_node_free(w->dead[i]);
 	w->drv->end(w);
 	unsigned now = tl_count_fds();
 	if (now != w->fds) {
@@ -169,7 +171,11 @@ void w_end_stop(struct world *w, unsigned i)
 	unsigned faults = fc_faults(n, &text);
 	char copy[sizeof(n->fault)];
 	snprintf(copy, sizeof(copy), "%s", text);
-	fc_node_free(n);
+	fc_node_end(n);
+	if (w->threads && w->ndead < sizeof(w->dead) / sizeof(*w->dead))
+		w->dead[w->ndead++] = n;
+	else
+		fc_node_free(n);
 	if (faults)
 		fail_msg("%u faults; the first: %s", faults, copy);
 }

@@ -55,6 +55,8 @@ extern const unsigned cf_ndrivers;
 struct world {
 	const struct cf_driver *drv;
 	struct fc_node *n[W_NODES];
+	struct fc_node *dead[64]; /* with threads: freed when all threads have ended */
+	unsigned ndead;
 	struct lnet_nid nid[W_NODES];
 	struct tl_pump pump;
 	struct lni_lo_fabric *fabric;

@@ -33,13 +33,19 @@ unsigned fc_faults(struct fc_node *n, const char **text)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
+/* A thread may still be on its way out of another loop that it posted to: all end, then all go. */
+static void loops_stop(struct fc_node *n)
+{
+	for (unsigned i = 0; n->threads && i < n->nloops; i++)
+		lni_loop_stop(n->loops[i]);
+	n->threads = false;
+}
+
 static void loops_end(struct fc_node *n)
 {
-	for (unsigned i = 0; i < n->nloops; i++) {
-		if (n->threads)
-			lni_loop_stop(n->loops[i]);
+	loops_stop(n);
+	for (unsigned i = 0; i < n->nloops; i++)
 		lni_loop_free(n->loops[i]);
-	}
 	n->nloops = 0;
 }
 
@@ -126,12 +132,20 @@ static void free_objects(struct fc_node *n)
 	}
 }
 
-void fc_node_free(struct fc_node *n)
+void fc_node_end(struct fc_node *n)
 {
 	if (n->paused)
 		fc_resume(n);
 	fc_lnd(n)->close(&n->d);
+	n->opened = false;
 	free_objects(n);
+	loops_stop(n);
+}
+
+void fc_node_free(struct fc_node *n)
+{
+	if (n->opened)
+		fc_node_end(n);
 	node_free(n);
 }
 

@@ -183,7 +183,10 @@ struct fc_node {
 
 /* 0 or the driver's error. */
 int fc_node_new(const struct fc_conf *c, struct fc_node **out);
-/* Rails and the NI are closed; checks that nothing is outstanding. */
+/* Rails and the NI are closed. The driver is closed, and the loops' threads end; their memory
+ * stays, for threads of other nodes that may be on their way out of lnet_loop_post(). */
+void fc_node_end(struct fc_node *n);
+/* The rest; and fc_node_end() where it was not called. */
 void fc_node_free(struct fc_node *n);
 /* Tunables not named have their default. 0 or the driver's error. */
 int fc_ni_start(
