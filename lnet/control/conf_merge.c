@@ -107,7 +107,7 @@ static void update_accept(struct lnc_mg *m, struct lnc_net *net, const struct ln
 
 static void add_nis(struct lnc_mg *m, struct lnc_net *net, const struct lnc_net *ask)
 {
-	unsigned before = net->nni, cap = net->nni;
+	unsigned before = net->nni, cap = before;
 
 	for (unsigned i = 0; i < ask->nni && !m->c->mem.failed; i++) {
 		struct lnc_ni *ni = NULL;

@@ -302,7 +302,7 @@ bool lnc_node_equal(const struct lnc_node *a, const struct lnc_node *b)
 
 char *lnc_node_path(const struct lnc_node *n, char *buf, size_t size)
 {
-	const struct lnc_node *up[LNC_DOC_DEPTH_MAX + 1];
+	const struct lnc_node *up[LNC_DOC_DEPTH_MAX + 1] = {NULL};
 	unsigned depth = 0;
 	size_t at = 0;
 

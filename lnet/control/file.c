@@ -41,13 +41,14 @@ int lnc_read_fd(int fd, const char *name, size_t max, char **buf, size_t *len, s
 	ssize_t n = 1;
 	int rc = 0;
 
-	while (p && n > 0 && !rc) {
+	if (!p)
+		return fail(err, -ENOMEM, "read", name);
+	while (n > 0 && !rc) {
 		if (cap - at < 2) { /* one byte is kept for the NUL */
 			char *q = cap <= SIZE_MAX / 2 ? realloc(p, cap * 2) : NULL;
 
 			if (!q) {
-				free(p);
-				p = NULL;
+				rc = fail(err, -ENOMEM, "read", name);
 				break;
 			}
 			p = q;
@@ -61,8 +62,6 @@ int lnc_read_fd(int fd, const char *name, size_t max, char **buf, size_t *len, s
 		else if (n < 0)
 			rc = fail(err, (int)n, "read", name);
 	}
-	if (!p)
-		return fail(err, -ENOMEM, "read", name);
 	if (rc) {
 		free(p);
 		return rc;

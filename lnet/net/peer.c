@@ -304,7 +304,7 @@ int lnet_peer_add(struct lnet *n, const struct lnet_nid *primary, const struct l
         unsigned nnids, bool multi_rail, bool lock, struct lnet_nid *bad)
 {
 	struct change c = {.n = n};
-	struct lnet_nid none;
+	struct lnet_nid none = {0};
 	int rc;
 
 	bad = bad ? bad : &none;
@@ -521,7 +521,7 @@ int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct l
 	struct lni_pni *v[2 * LNET_PEER_NIDS_MAX + 2], *p;
 	struct change c = {.n = n};
 	struct lni_peer *old = NULL;
-	struct lnet_nid none;
+	struct lnet_nid none = {0};
 	unsigned k = 0;
 	int rc = -ENOENT;
 

@@ -108,12 +108,20 @@ static int other_nid(struct lnet *n, struct lni_pni **p, const struct lnet_loop 
 	return 0;
 }
 
+/* A client shares its address with the node that listens there; the pid tells them apart. */
+static bool is_mine(struct lnet *n, const struct lnet_nid *nid, uint32_t pid)
+{
+	if (!lni_ni_by_nid(n, nid))
+		return false;
+	return lnet_nid_is_lo(nid) || (n->client ? pid == n->pid : !(pid & LNET_PID_USERFLAG));
+}
+
 static int pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
         const struct lnet_nid *source, struct lni_rail **rail)
 {
 	struct lni_ni *ni = NULL;
 	struct lni_pni *p;
-	bool mine = lni_ni_by_nid(n, nid) && !(pid & LNET_PID_USERFLAG);
+	bool mine = is_mine(n, nid, pid);
 	bool near = lni_nid_is_near(n, nid);
 	int rc = lni_pni_get(n, nid, pid, mine || near, &p);
 
