@@ -86,7 +86,7 @@ static int watch(struct lst_active *a, uint64_t t0)
 
 		if (rc && rc != -ETIMEDOUT)
 			return rc;
-		if (c->stop && *c->stop && !a->res->stopped) {
+		if (c->stop && atomic_load(c->stop) && !a->res->stopped) {
 			a->res->stopped = true;
 			atomic_store(&a->stopping, true);
 		}

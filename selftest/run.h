@@ -7,7 +7,7 @@
 #define LST_RUN_H
 
 #include <lnet/lnet.h>
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "selftest/hist.h"
 #include "selftest/pattern.h"
@@ -36,7 +36,7 @@ struct lst_run_conf {
 	void (*progress)(void *arg,
 	        const struct lst_progress *p); /* about five times a second; may be NULL */
 	void *arg;
-	const volatile sig_atomic_t *stop; /* ends the run when it becomes non-zero; may be NULL */
+	const _Atomic bool *stop; /* ends the run when it becomes true; may be NULL */
 };
 void lst_run_conf_init(struct lst_run_conf *c, size_t size);
 

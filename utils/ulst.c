@@ -3,45 +3,54 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "utils/ulst.h"
 
 enum { EXIT_OK, EXIT_ERRORS, EXIT_USAGE };
 
-/* What the run looks at between operations: the signals are blocked, and asked for here. */
-struct watch {
-	volatile sig_atomic_t stop;
-	bool show;
-	sigset_t signals;
+/* Signals are taken by a thread of their own: the first one ends the run, the second one the
+ * program. */
+struct signals {
+	sigset_t set;
+	_Atomic bool came;
 };
 
-static void block_signals(sigset_t *set)
+static void *take_signals(void *arg)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	/* before any thread starts: they inherit it */
-	pthread_sigmask(SIG_BLOCK, set, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	struct signals *s = arg;
+	int sig;
+
+	for (;;) {
+		if (sigwait(&s->set, &sig))
+			return NULL;
+		if (atomic_exchange(&s->came, true))
+			_exit(128 + sig);
+	}
 }
 
-static void look(void *arg, const struct lst_progress *p)
+/* Before any other thread is made, so that all of them keep the signals blocked. */
+static int catch_signals(struct signals *s)
 {
-	const struct timespec now = {0};
-	struct watch *w = arg;
+	pthread_t t;
+	int rc;
 
-	while (sigtimedwait(&w->signals, NULL, &now) > 0) {
-		if (w->stop)
-			_exit(128 + SIGINT); /* asked twice */
-		w->stop = 1;
-	}
-	if (w->show)
-		ulst_progress(NULL, p);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
+	sigemptyset(&s->set);
+	sigaddset(&s->set, SIGINT);
+	sigaddset(&s->set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
+	rc = pthread_create(&t, NULL, take_signals, s);
+	if (rc)
+		fprintf(stderr, "ulst: no thread: %s\n", strerror(rc));
+	else
+		pthread_detach(t);
+	return rc;
 }
 
 static int run(struct ulst_args *a)
@@ -49,10 +58,8 @@ static int run(struct ulst_args *a)
 	struct lst_run_result *res = calloc(1, sizeof(*res));
 	struct lnet_nid *nids = NULL;
 	struct lnet *n = NULL;
-	struct watch w = {0};
 	int rc = -1, status = EXIT_ERRORS;
 
-	block_signals(&w.signals);
 	if (!res || ulst_targets(a, &nids, &a->run.ntargets)) {
 		free(res);
 		return EXIT_USAGE;
@@ -60,12 +67,10 @@ static int run(struct ulst_args *a)
 	a->run.target = nids;
 	if (ulst_node_open(a, &n))
 		goto out;
-	w.show = !a->json && isatty(STDERR_FILENO);
-	a->run.stop = &w.stop;
-	a->run.progress = look;
-	a->run.arg = &w;
+	if (!a->json && isatty(STDERR_FILENO))
+		a->run.progress = ulst_progress;
 	rc = lst_run(n, &a->run, res);
-	if (w.show)
+	if (a->run.progress)
 		ulst_progress_clear();
 	if (rc) {
 		fprintf(stderr, "ulst: %s\n", strerror(-rc));
@@ -83,13 +88,15 @@ out:
 
 int main(int argc, char **argv)
 {
+	struct signals signals = {.came = false};
 	struct ulst_args a;
 	int rc = ulst_parse(&a, argc, argv);
 
 	if (rc < 0)
 		return EXIT_USAGE;
 	if (rc == 0) {
-		rc = run(&a);
+		a.run.stop = &signals.came;
+		rc = catch_signals(&signals) ? EXIT_ERRORS : run(&a);
 	} else {
 		rc = EXIT_OK;
 	}

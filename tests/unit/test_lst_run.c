@@ -207,22 +207,24 @@ static void test_refused(void **state)
 static void stop_at_once(void *arg, const struct lst_progress *p)
 {
 	if (p->ops > 0)
-		*(volatile sig_atomic_t *)arg = 1;
+		atomic_store((_Atomic bool *)arg, true);
 }
 
 static void test_stop(void **state)
 {
 	struct world *w = *state;
-	volatile sig_atomic_t stop = 0;
+	_Atomic bool stop = false;
 
 	w->conf.time_ns = 1000 * TL_S;
 	w->conf.stop = &stop;
 	w->conf.progress = stop_at_once;
-	w->conf.arg = (void *)(uintptr_t)&stop;
+	w->conf.arg = &stop;
 	run(w);
 	expect_right(w, 0);
 	assert_true(w->result.stopped);
 	assert_true(w->result.ns < 60 * TL_S);
+	w->conf.stop = NULL;
+	w->conf.arg = NULL;
 }
 
 /* One target has nobody who answers: its error, and the other's traffic. */
