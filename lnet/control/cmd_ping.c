@@ -76,12 +76,14 @@ static void answered(void *user, int status, const struct lnet_ping_result *r)
 	struct batch *b = s->b;
 	uint64_t one = 1;
 
-	if (!status) {
+	if (!status && r) {
 		struct lnet_nid *nids = calloc(r->nnids + 1, sizeof(*nids));
 		bool *up = calloc(r->nnids + 1, sizeof(*up));
 		if (nids && up) {
-			memcpy(nids, r->nids, r->nnids * sizeof(*nids));
-			memcpy(up, r->up, r->nnids * sizeof(*up));
+			for (unsigned i = 0; i < r->nnids; i++) {
+				nids[i] = r->nids[i];
+				up[i] = r->up[i];
+			}
 			s->r = *r;
 			s->r.nids = nids;
 			s->r.up = up;

@@ -73,7 +73,7 @@ static struct lnc_net *net_of(struct collect *k, const struct lnet_ni_info *i)
 	n->nallow = i->nallow;
 	n->allow_set = i->nallow > 0;
 	n->allow = lnc_arena_alloc(mem, (i->nallow + 1) * sizeof(*n->allow));
-	if (n->allow)
+	if (n->allow && i->nallow)
 		memcpy(n->allow, i->allow, i->nallow * sizeof(*n->allow));
 	return n;
 }
