@@ -180,6 +180,31 @@ static void fill_upcalls(struct lnet *n)
 	        .ni_changed = lni_ping_changed};
 }
 
+/* What the caller's structure points to may go when lnet_open() returns. */
+static int copy_opts(struct lnet *n, const struct lnet_opts *o)
+{
+	unsigned k = 0;
+
+	n->opts.name = n->name;
+	n->opts.lnd_path = NULL;
+	n->opts.lnds = NULL;
+	if (o->lnd_path) {
+		n->opts.lnd_path = n->lnd_path = strdup(o->lnd_path);
+		if (!n->lnd_path)
+			return -ENOMEM;
+	}
+	while (o->lnds && o->lnds[k])
+		k++;
+	if (k) {
+		n->lnds = calloc(k + 1, sizeof(n->lnds[0]));
+		if (!n->lnds)
+			return -ENOMEM;
+		memcpy(n->lnds, o->lnds, k * sizeof(n->lnds[0]));
+		n->opts.lnds = n->lnds;
+	}
+	return 0;
+}
+
 /* Every layer is gone, or was never there. */
 static void free_node(struct lnet *n)
 {
@@ -196,6 +221,8 @@ static void free_node(struct lnet *n)
 	free(n->loops);
 	free(n->counters);
 	free(n->depth);
+	free(n->lnds);
+	free(n->lnd_path);
 	lni_globals_fini(&n->globals);
 	lni_log_fini(&n->log);
 	free(n);
@@ -278,7 +305,10 @@ int lnet_open(const struct lnet_opts *o, struct lnet **out)
 	lni_log_init(&n->log, o->log, o->log_arg, o->log_level);
 	lni_globals_init(&n->globals);
 	fill_upcalls(n);
-	rc = open_layers(n);
+	rc = copy_opts(n, o);
+	if (!rc)
+		rc = open_layers(n);
+	n->opts.rundir = NULL; /* was read */
 	if (rc) {
 		atomic_store(&n->closing, true);
 		if (n->net)

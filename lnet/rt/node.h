@@ -40,6 +40,8 @@ struct lni_counters {
 
 struct lnet {
 	struct lnet_opts opts;
+	const struct lnet_lnd **lnds; /* opts.lnds */
+	char *lnd_path;
 	char name[64];
 	unsigned nloops;
 	struct lnet_loop **loops;

@@ -136,6 +136,7 @@ static int f_ni_start(struct lnet_lnd_ni *ni)
 		return f->start_rc;
 	if (ni->nid.size == 0xff) {
 		ni->nid.size = 0;
+		memset(ni->nid.addr, 0, sizeof(ni->nid.addr));
 		memcpy(ni->nid.addr, "\x0a\x63\x63\x63", 4);
 	}
 	if (!*ni->ifname)
