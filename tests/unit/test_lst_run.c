@@ -278,7 +278,7 @@ static void test_responder_restarts(void **state)
 		w->conf.get = get;
 		run(w);
 		assert_true(x.done);
-		assert_int_equal(w->result.node[0].sessions, 2);
+		assert_true(w->result.node[0].sessions >= 2); /* more on a slow machine */
 		assert_false(w->result.node[0].told);
 		assert_int_equal(w->result.node[1].errors, 0);
 		assert_int_equal(w->result.node[1].remote_ops, w->result.node[1].ops);
