@@ -47,11 +47,6 @@ void lni_peer_put(struct lni_peer *peer)
 		free(peer);
 }
 
-static void put_late(void *arg)
-{
-	lni_peer_put(arg);
-}
-
 static bool has_nid(const struct lni_peer *p, const struct lnet_nid *nid)
 {
 	for (unsigned i = 0; i < p->nnids; i++)
@@ -101,14 +96,18 @@ struct change {
 	struct lni_pni **pni; /* of fresh->nids, each with a reference */
 	struct move *move;
 	unsigned nmove, room;
+	struct lni_grace_mem *grace; /* for the old records */
 	bool done;
 };
 
-static void let_old_go(struct change *c, struct lni_peer *old)
+/* What was replaced goes when nobody can still look at it. */
+static void put_late(void *arg)
 {
-	if (lni_grace(c->n, put_late, old))
-		lni_logf(c->n, LNET_LOG_ERR, "NOMEM", "a peer record of %u NIDs is lost",
-		        old->nnids);
+	struct move *m = arg;
+
+	for (unsigned i = 0; m[i].old; i++)
+		lni_peer_put(m[i].old);
+	free(m);
 }
 
 static void change_fini(struct change *c)
@@ -116,16 +115,19 @@ static void change_fini(struct change *c)
 	for (unsigned i = 0; c->pni && i < c->fresh->nnids; i++)
 		if (c->pni[i])
 			lni_pni_put(c->pni[i]);
-	for (unsigned i = 0; i < c->nmove; i++) {
+	for (unsigned i = 0; !c->done && i < c->nmove; i++) {
 		struct lni_peer *to = c->move[i].to;
 
-		if (c->done) {
-			let_old_go(c, c->move[i].old);
-		} else if (to != c->fresh && (i == 0 || c->move[i - 1].to != to)) {
-			free(to); /* several moves to one record stand together */
-		}
+		/* several moves to one record stand together */
+		if (to != c->fresh && (i == 0 || c->move[i - 1].to != to))
+			free(to);
 	}
-	free(c->move);
+	if (c->done && c->nmove) {
+		lni_grace_start(c->n, c->grace, put_late, c->move);
+	} else {
+		free(c->grace);
+		free(c->move);
+	}
 	free(c->pni);
 	if (c->fresh && !atomic_load(&c->fresh->refs))
 		free(c->fresh);
@@ -147,7 +149,11 @@ static int change_init(struct change *c)
 
 static int plan(struct change *c, struct lni_pni *p, struct lni_peer *to)
 {
-	if (c->nmove == c->room) {
+	if (!c->grace)
+		c->grace = lni_grace_new();
+	if (!c->grace)
+		return -ENOMEM;
+	if (c->nmove + 1 >= c->room) { /* one more ends the list */
 		unsigned room = c->room ? 2 * c->room : 64;
 		struct move *m = realloc(c->move, room * sizeof(*m));
 
@@ -221,6 +227,8 @@ static void carry_out(struct change *c)
 		free(m->p->claim);
 		m->p->claim = NULL;
 	}
+	if (c->nmove)
+		c->move[c->nmove].old = NULL;
 	c->done = true;
 }
 

@@ -51,7 +51,7 @@ int lni_each_loop(struct lnet *n, int (*fn)(void *arg, struct lnet_loop *l), voi
 	return 0;
 }
 
-struct grace {
+struct lni_grace_mem {
 	struct lnet_work work;
 	struct lnet *n;
 	unsigned next;
@@ -61,7 +61,7 @@ struct grace {
 
 static void grace_step(struct lnet_work *w)
 {
-	struct grace *g = w->arg;
+	struct lni_grace_mem *g = w->arg;
 
 	if (g->next < g->n->nloops) {
 		lnet_work_init(w, grace_step, g);
@@ -80,16 +80,26 @@ bool lni_grace_idle(void *arg)
 	return atomic_load(&n->graces) == 0 && !atomic_load(&n->kicked);
 }
 
+struct lni_grace_mem *lni_grace_new(void)
+{
+	return malloc(sizeof(struct lni_grace_mem));
+}
+
+void lni_grace_start(struct lnet *n, struct lni_grace_mem *g, void (*fn)(void *arg), void *arg)
+{
+	atomic_fetch_add(&n->graces, 1);
+	*g = (struct lni_grace_mem){.n = n, .next = 1, .fn = fn, .arg = arg};
+	lnet_work_init(&g->work, grace_step, g);
+	lnet_loop_post(n->loops[0], &g->work);
+}
+
 int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg)
 {
-	struct grace *g = malloc(sizeof(*g));
+	struct lni_grace_mem *g = lni_grace_new();
 
 	if (!g)
 		return -ENOMEM;
-	atomic_fetch_add(&n->graces, 1);
-	*g = (struct grace){.n = n, .next = 1, .fn = fn, .arg = arg};
-	lnet_work_init(&g->work, grace_step, g);
-	lnet_loop_post(n->loops[0], &g->work);
+	lni_grace_start(n, g, fn, arg);
 	return 0;
 }
 

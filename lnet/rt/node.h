@@ -138,6 +138,10 @@ int lni_each_loop(struct lnet *n, int (*fn)(void *arg, struct lnet_loop *l), voi
  * not accepted (the caller keeps the memory).
  */
 int lni_grace(struct lnet *n, void (*fn)(void *arg), void *arg);
+/* The same in two steps, the second of which cannot fail. What is not started is given to free().
+ */
+struct lni_grace_mem *lni_grace_new(void);
+void lni_grace_start(struct lnet *n, struct lni_grace_mem *g, void (*fn)(void *arg), void *arg);
 bool lni_grace_idle(void *n); /* none is under way */
 
 /* Wait until done(arg); every loop makes progress meanwhile, in poll mode too. 0, -ETIMEDOUT,
