@@ -12,6 +12,12 @@ static const struct pair_conf benches[] = {
         {.name = "tcp.get.lat.8B.spin", .spin_us = 20, .bytes = 8, .inflight = 1},
         {.name = "tcp.get.lat.8B.poll", .poll = true, .bytes = 8, .inflight = 1},
         {.name = "tcp.put.bw.1M", .spin_us = 20, .put = true, .bytes = BENCH_SLOT, .inflight = 16},
+        {.name = "tcp.put.bw.1M.poll",
+                .poll = true,
+                .put = true,
+                .bytes = BENCH_SLOT,
+                .inflight = 16},
+        {.name = "tcp.put.rate.8B.poll", .poll = true, .put = true, .bytes = 8, .inflight = 64},
         {.name = "tcp.put.rate.8B", .spin_us = 20, .put = true, .bytes = 8, .inflight = 64},
 };
 
