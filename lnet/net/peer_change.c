@@ -38,7 +38,7 @@ static void put_late(void *arg)
 
 void lni_change_fini(struct lni_change *c)
 {
-	for (unsigned i = 0; c->pni && i < c->fresh->nnids; i++)
+	for (unsigned i = 0; c->pni && i < c->npni; i++)
 		if (c->pni[i])
 			lni_pni_put(c->pni[i]);
 	for (unsigned i = 0; !c->done && i < c->nmove; i++) {
@@ -55,8 +55,7 @@ void lni_change_fini(struct lni_change *c)
 		free(c->move);
 	}
 	free(c->pni);
-	if (c->fresh && !atomic_load(&c->fresh->refs))
-		free(c->fresh);
+	free(c->fresh); /* nobody's, or NULL */
 }
 
 int lni_change_init(struct lni_change *c)
@@ -64,7 +63,8 @@ int lni_change_init(struct lni_change *c)
 	c->pni = calloc(c->fresh->nnids, sizeof(c->pni[0]));
 	if (!c->pni)
 		return -ENOMEM;
-	for (unsigned i = 0; i < c->fresh->nnids; i++) {
+	c->npni = c->fresh->nnids;
+	for (unsigned i = 0; i < c->npni; i++) {
 		int rc = lni_pni_get(c->n, &c->fresh->nids[i], LNET_PID_LUSTRE, true, &c->pni[i]);
 
 		if (rc)
@@ -145,6 +145,8 @@ static int plan_all(struct lni_change *c, const struct lni_peer *was)
 /* Lock held. */
 void lni_change_do(struct lni_change *c)
 {
+	bool used = false;
+
 	for (unsigned i = 0; i < c->nmove; i++) {
 		struct lni_move *m = &c->move[i];
 
@@ -152,7 +154,11 @@ void lni_change_do(struct lni_change *c)
 		m->old = atomic_exchange(&m->p->peer, m->to);
 		free(m->p->claim);
 		m->p->claim = NULL;
+		used |= m->to == c->fresh;
 	}
+	/* it belongs to its peer NIs from here on, and goes with them */
+	if (used)
+		c->fresh = NULL;
 	if (c->nmove)
 		c->move[c->nmove].old = NULL;
 	c->done = true;

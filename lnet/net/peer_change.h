@@ -18,6 +18,7 @@ struct lni_change {
 	struct lnet *n;
 	struct lni_peer *fresh;
 	struct lni_pni **pni; /* of fresh->nids, each with a reference */
+	unsigned npni;
 	struct lni_move *move;
 	unsigned nmove, room;
 	struct lni_grace_mem *grace; /* for the old records */
