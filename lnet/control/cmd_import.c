@@ -72,7 +72,7 @@ static int show(struct lnc_ctx *x, const struct lnc_req *r)
 	else
 		rc = show_conf(x, c);
 	if (!rc && lnc_map_get(d->root, "statistics"))
-		lnc_show_statistics_all(x);
+		rc = lnc_show_statistics_all(x);
 	lnc_conf_free(c);
 	lnc_doc_free(d);
 	lnc_errs_free(&errs);

@@ -38,22 +38,78 @@ const struct lnc_cmd lnc_cmds_lnet[] = {
 
 /* ---- stats --------------------------------------------------------------------------------- */
 
+/* lnetctl's keys, in its order. `as`: the node's own name of it. */
+static const struct {
+	const char *key, *as;
+} lnet_stats[] = {{"msgs_alloc", NULL}, {"msgs_max", NULL},
+        {"rst_alloc", "msgs_alloc"}, /* one table: an operation is what waits for a response */
+        {"errors", NULL}, {"send_count", NULL}, {"resend_count", NULL},
+        {"response_timeout_count", NULL}, {"local_interrupt_count", NULL},
+        {"local_dropped_count", NULL}, {"local_aborted_count", NULL},
+        {"local_no_route_count", NULL}, {"local_timeout_count", NULL}, {"local_error_count", NULL},
+        {"remote_dropped_count", NULL}, {"remote_error_count", NULL},
+        {"remote_timeout_count", NULL}, {"network_timeout_count", NULL}, {"failed_resends", NULL},
+        {"successful_resends", NULL}, {"recv_count", NULL}, {"route_count", NULL},
+        {"drop_count", NULL}, {"send_length", NULL}, {"recv_length", NULL}, {"route_length", NULL},
+        {"drop_length", NULL}};
+
+#define COUNTERS_MAX 128u
+
+struct counters {
+	struct {
+		const char *name;
+		uint64_t value;
+		bool shown;
+	} v[COUNTERS_MAX];
+	unsigned n;
+};
+
 static int one_counter(void *arg, const char *name, uint64_t value)
 {
-	lnc_map_add_u64(arg, name, value);
+	struct counters *c = arg;
+
+	if (c->n == COUNTERS_MAX)
+		return -E2BIG;
+	c->v[c->n].name = name;
+	c->v[c->n].shown = false;
+	c->v[c->n++].value = value;
 	return 0;
 }
 
-void lnc_show_statistics_all(struct lnc_ctx *x)
+static int find_counter(const struct counters *c, const char *name)
 {
-	lnet_stats_each(x->n, one_counter, lnc_out_map(x, "statistics", LNC_STYLE_CYAML));
+	for (unsigned i = 0; i < c->n; i++)
+		if (!strcmp(c->v[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int lnc_show_statistics_all(struct lnc_ctx *x)
+{
+	struct lnc_node *m = lnc_out_map(x, "statistics", LNC_STYLE_CYAML);
+	struct counters c = {.n = 0};
+	int rc = lnet_stats_each(x->n, one_counter, &c);
+
+	for (size_t k = 0; k < LNC_LEN(lnet_stats); k++) {
+		const char *key = lnet_stats[k].key, *as = lnet_stats[k].as;
+		int i = find_counter(&c, key);
+		if (i < 0 && as)
+			i = find_counter(&c, as);
+		/* what a node cannot do (route, resend) it does not count: it did it zero times */
+		lnc_map_add_u64(m, key, i < 0 ? 0 : c.v[i].value);
+		if (i >= 0 && !strcmp(c.v[i].name, key))
+			c.v[i].shown = true;
+	}
+	for (unsigned i = 0; i < c.n; i++)
+		if (!c.v[i].shown)
+			lnc_map_add_u64(m, c.v[i].name, c.v[i].value);
+	return rc ? lnc_fail(x, "show", "statistics", rc, "%s", strerror(-rc)) : 0;
 }
 
 static int stats_show(struct lnc_ctx *x, const struct lnc_req *r)
 {
 	(void)r;
-	lnc_show_statistics_all(x);
-	return 0;
+	return lnc_show_statistics_all(x);
 }
 
 static int stats_reset(struct lnc_ctx *x, const struct lnc_req *r)

@@ -43,7 +43,7 @@ bool lnc_show_nets(
 /* "peer:" list; 0, or -ENOENT: no peer has nid */
 int lnc_show_peers(struct lnc_ctx *x, const struct lnet_nid *nid, unsigned level);
 void lnc_show_global(struct lnc_ctx *x, bool origins);
-void lnc_show_statistics_all(struct lnc_ctx *x);
+int lnc_show_statistics_all(struct lnc_ctx *x);
 
 /* ---- ping ---------------------------------------------------------------------------------- */
 

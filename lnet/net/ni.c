@@ -355,7 +355,9 @@ static int make_ni(
 	if (lnet_nid_is_any(&ni->d.nid)) {
 		ni->d.nid.type = (uint8_t)LNET_NET_TYPE(c->net);
 		ni->d.nid.num = (uint16_t)LNET_NET_NUM(c->net);
-		ni->d.nid.size = 0xff; /* the driver chooses the address */
+		/* the driver chooses the address */
+		ni->d.nid.size = 0;
+		memset(ni->d.nid.addr, 0, sizeof(ni->d.nid.addr));
 	}
 	if (c->ifname)
 		snprintf(ni->d.ifname, sizeof(ni->d.ifname), "%s", c->ifname);
