@@ -381,7 +381,7 @@ static int add_locked(
         struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *nid, char *why, size_t len)
 {
 	const struct lni_ni_set *s = atomic_load(&n->net->nis);
-	struct lni_ni *ni;
+	struct lni_ni *ni = NULL;
 	char text[LNET_NIDSTR_MAX];
 	int rc;
 
