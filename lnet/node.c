@@ -275,6 +275,7 @@ static int await(struct lnet *n, bool (*done)(void *arg), uint64_t deadline)
 
 static void shut(struct lnet *n)
 {
+	atomic_store(&n->aborting, true);
 	lni_ping_stop(n);
 	lni_msgs_stop(n);
 	lni_ptl_stop(n);

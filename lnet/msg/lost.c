@@ -117,7 +117,7 @@ static struct lni_lost *lost_of(struct lnet *n, struct lni_rail *r)
 	struct lni_lost *k = r->lost;
 
 	/* a client comes back by itself, and as another one; loopback does not come back */
-	if (k || r->closing || atomic_load(&n->closing) || (r->d.pid & LNET_PID_USERFLAG) ||
+	if (k || r->closing || atomic_load(&n->aborting) || (r->d.pid & LNET_PID_USERFLAG) ||
 	        (r->ni->d.node->lnd->caps & LNET_LND_VIRTUAL))
 		return k;
 	k = calloc(1, sizeof(*k));

@@ -210,7 +210,7 @@ static int start(struct lni_op *op)
 	uint64_t now = lnet_loop_now(op->loop);
 	int rc;
 
-	if (atomic_load_explicit(&n->closing, memory_order_relaxed))
+	if (atomic_load_explicit(&n->aborting, memory_order_relaxed))
 		return -ESHUTDOWN;
 	if (op->deadline == 0)
 		op->deadline = now + (uint64_t)lni_global(&n->globals, LNI_G_TRANSACTION_TIMEOUT) *

@@ -227,7 +227,7 @@ int lni_pni_get(
 
 	pthread_mutex_lock(&net->lock);
 	p = lni_pni_lookup(net, nid, pid);
-	if (!p && create && !atomic_load(&n->closing)) {
+	if (!p && create && !atomic_load(&n->aborting)) {
 		pthread_mutex_unlock(&net->lock);
 		fresh = make_pni(n, nid, pid);
 		if (!fresh)

@@ -149,7 +149,7 @@ int lni_route_pick(struct lnet *n, const struct lnet_nid *nid, uint32_t pid,
 	rc = pick(n, nid, pid, source, rail);
 	/* it was deleted between two steps: it may come again, and a node that closes never gets
 	 * here */
-	if (rc == -ESHUTDOWN && !atomic_load(&n->closing)) {
+	if (rc == -ESHUTDOWN && !atomic_load(&n->aborting)) {
 		rc = pick(n, nid, pid, source, rail);
 		rc = rc == -ESHUTDOWN ? -EHOSTUNREACH : rc;
 	}

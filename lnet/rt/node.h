@@ -63,7 +63,8 @@ struct lnet {
 	_Atomic unsigned graces; /* lni_grace() calls that have not run */
 
 	_Atomic uint32_t users;    /* calls under way */
-	_Atomic bool closing;      /* no new work */
+	_Atomic bool closing;      /* no new call; what was accepted goes on */
+	_Atomic bool aborting;     /* nothing new at all */
 	_Atomic uint64_t mem_used; /* parked and copied payload */
 
 	struct lni_up up;

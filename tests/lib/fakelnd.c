@@ -134,9 +134,7 @@ static int f_ni_start(struct lnet_lnd_ni *ni)
 
 	if (f->start_rc)
 		return f->start_rc;
-	if (ni->nid.size == 0xff) {
-		ni->nid.size = 0;
-		memset(ni->nid.addr, 0, sizeof(ni->nid.addr));
+	if (!ni->nid.addr[0]) { /* no address: ours to choose */
 		memcpy(ni->nid.addr, "\x0a\x63\x63\x63", 4);
 	}
 	if (!*ni->ifname)
