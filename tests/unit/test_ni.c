@@ -337,6 +337,28 @@ static int sum_peers(void *arg, const struct lnet_peer_info *p)
 	return 0;
 }
 
+static void check_ni_numbers(const struct lnet_traffic *x)
+{
+	assert_int_equal(x->sent.put, 10);
+	assert_int_equal(x->sent.get, 5);
+	assert_int_equal(x->sent.ack, 1);
+	assert_int_equal(x->sent.reply, 1);
+	assert_int_equal(x->send_count, 17);
+	assert_int_equal(x->send_bytes, 10 * 100 + 70);
+	assert_int_equal(x->received.ack, 3);
+	assert_int_equal(x->received.reply, 5);
+	assert_int_equal(x->received.put, 3);
+	assert_int_equal(x->received.get, 1);
+	assert_int_equal(x->recv_count, 12);
+	assert_int_equal(x->recv_bytes, 5 * 40 + 3 * 9);
+	assert_int_equal(x->dropped.put, 2);
+	assert_int_equal(x->drop_count, 2);
+	assert_int_equal(x->drop_bytes, 18);
+	assert_int_equal(x->get_rtt.samples, 5);
+	assert_int_equal(x->put_ack.samples, 3);
+	assert_int_equal(x->put_egress.samples >= 7, 1);
+}
+
 static void numbers_add_up(void **state)
 {
 	struct core *c = *state;
@@ -396,24 +418,7 @@ static void numbers_add_up(void **state)
 		assert_int_equal(s->ni[i].traffic.send_count + s->ni[i].traffic.recv_count, 0);
 	}
 	x = &s->ni[4].traffic;
-	assert_int_equal(x->sent.put, 10);
-	assert_int_equal(x->sent.get, 5);
-	assert_int_equal(x->sent.ack, 1);
-	assert_int_equal(x->sent.reply, 1);
-	assert_int_equal(x->send_count, 17);
-	assert_int_equal(x->send_bytes, 10 * 100 + 70);
-	assert_int_equal(x->received.ack, 3);
-	assert_int_equal(x->received.reply, 5);
-	assert_int_equal(x->received.put, 3);
-	assert_int_equal(x->received.get, 1);
-	assert_int_equal(x->recv_count, 12);
-	assert_int_equal(x->recv_bytes, 5 * 40 + 3 * 9);
-	assert_int_equal(x->dropped.put, 2);
-	assert_int_equal(x->drop_count, 2);
-	assert_int_equal(x->drop_bytes, 18);
-	assert_int_equal(x->get_rtt.samples, 5);
-	assert_int_equal(x->put_ack.samples, 3);
-	assert_int_equal(x->put_egress.samples >= 7, 1);
+	check_ni_numbers(x);
 	assert_int_equal(fl_stat(c->n, "send_count"), x->send_count);
 	assert_int_equal(fl_stat(c->n, "send_length"), x->send_bytes);
 	assert_int_equal(fl_stat(c->n, "recv_count"), x->recv_count);
