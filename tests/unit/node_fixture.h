@@ -73,7 +73,7 @@ static struct lnet *open_node(unsigned host, int p, unsigned loops, uint32_t fla
 	return n;
 }
 
-static void close_node(struct lnet *n)
+static inline void close_node(struct lnet *n)
 {
 	assert_int_equal(lnet_close(n, lnet_now(n) + tl_patience(10 * TL_S)), 0);
 }

@@ -83,7 +83,8 @@ struct lnet_opts {
 /* Fill in defaults. size = sizeof(*o). */
 void lnet_opts_init(struct lnet_opts *o, size_t size);
 
-/* -EINVAL an option out of range (logged); -ENOMEM; -EMFILE. The node has 0@lo alone. */
+/* What o points to is copied, but for the drivers themselves. -EINVAL an option out of range
+ * (logged); -ENOMEM; -EMFILE. The node has 0@lo alone. */
 int lnet_open(const struct lnet_opts *o, struct lnet **out);
 /*
  * Waits. Stops new work, lets outstanding operations end until the deadline, aborts the rest with
@@ -103,7 +104,8 @@ const char *lnet_version(void);
 
 /*
  * Waits: runs the node's first loop (or sleeps beside the thread that runs it) until done(arg) is
- * true, checked after each turn and at entry. 0, -ETIMEDOUT, -EDEADLK in a handler, -ESHUTDOWN.
+ * true, checked after each turn and at entry. A deadline of 0 is none. 0, -ETIMEDOUT, -EDEADLK in
+ * a handler, -ESHUTDOWN the node closes.
  */
 int lnet_wait(struct lnet *n, bool (*done)(void *arg), void *arg, uint64_t deadline);
 /* Poll mode: one turn of every loop, sleeping at most timeout_ns (0 = not at all). Number of events
@@ -309,8 +311,9 @@ int lnet_ni_add(struct lnet *n, const struct lnet_ni_conf *c, struct lnet_nid *n
         size_t whylen);
 /* Waits: what is outstanding on it ends. -ENOENT, -EINVAL for 0@lo. */
 int lnet_ni_del(struct lnet *n, const struct lnet_nid *nid);
-/* Set one driver tunable (LNET_TUN_RUNTIME) of an NI, with LNET_UNSET back to its default; or
- * health (0..1000). -ENOENT, -EINVAL, -EPERM not changeable while up. */
+/* Wait. Set one driver tunable (LNET_TUN_RUNTIME) of an NI, with LNET_UNSET back to its default
+ * (one of LNET_TUN_NET: of all NIs of its net); or health (0..1000). -ENOENT, -EINVAL, -EPERM not
+ * changeable while up. */
 int lnet_ni_set_tunable(
         struct lnet *n, const struct lnet_nid *nid, const char *name, int64_t value);
 int lnet_ni_set_health(struct lnet *n, const struct lnet_nid *nid, int health);
@@ -407,13 +410,14 @@ struct lnet_peer_info {
 
 /*
  * Configure a peer. nids may be empty or repeat the primary. -EEXIST a NID belongs to another
- * configured peer; -EINVAL our own NID, ANY, lo; -E2BIG more than LNET_PEER_NIDS_MAX. Nothing is
- * applied on error; bad (may be NULL) gets the offending NID.
+ * configured peer; -EINVAL our own NID, ANY, lo; -E2BIG more than LNET_PEER_NIDS_MAX, the primary
+ * counted; -ENOSPC max_peers are in use; -ENOMEM. Nothing is applied on error; bad (may be NULL)
+ * gets the offending NID.
  */
 int lnet_peer_add(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
         unsigned nnids, bool multi_rail, bool lock, struct lnet_nid *bad);
-/* nnids 0, or the primary among them: the whole peer. -ENOENT, -EBUSY locked and not forced. Waits.
- */
+/* nnids 0, or the primary among them: the whole peer. Waits: what is outstanding with it ends, with
+ * -ESHUTDOWN. -ENOENT, -EBUSY locked and not forced, -ENOMEM, -EDEADLK in a handler. */
 int lnet_peer_del(struct lnet *n, const struct lnet_nid *primary, const struct lnet_nid *nids,
         unsigned nnids, bool force, struct lnet_nid *bad);
 int lnet_peer_set_health(struct lnet *n, const struct lnet_nid *nid, int health); /* ANY = all */
