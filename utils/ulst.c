@@ -16,6 +16,7 @@ enum { EXIT_OK, EXIT_ERRORS, EXIT_USAGE };
 /* Signals are taken by a thread of their own: the first one ends the run, the second one the
  * program. */
 struct signals {
+	pthread_t thread;
 	sigset_t set;
 	_Atomic bool came;
 };
@@ -36,7 +37,6 @@ static void *take_signals(void *arg)
 /* Before any other thread is made, so that all of them keep the signals blocked. */
 static int catch_signals(struct signals *s)
 {
-	pthread_t t;
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -45,12 +45,17 @@ static int catch_signals(struct signals *s)
 	sigaddset(&s->set, SIGINT);
 	sigaddset(&s->set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
-	rc = pthread_create(&t, NULL, take_signals, s);
+	rc = pthread_create(&s->thread, NULL, take_signals, s);
 	if (rc)
 		fprintf(stderr, "ulst: no thread: %s\n", strerror(rc));
-	else
-		pthread_detach(t);
 	return rc;
+}
+
+/* The thread must not outlive what it looks at. */
+static void release_signals(struct signals *s)
+{
+	pthread_cancel(s->thread);
+	pthread_join(s->thread, NULL);
 }
 
 static int run(struct ulst_args *a)
@@ -96,7 +101,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (rc == 0) {
 		a.run.stop = &signals.came;
-		rc = catch_signals(&signals) ? EXIT_ERRORS : run(&a);
+		if (catch_signals(&signals))
+			return EXIT_ERRORS;
+		rc = run(&a);
+		release_signals(&signals);
 	} else {
 		rc = EXIT_OK;
 	}
