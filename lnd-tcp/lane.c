@@ -86,18 +86,24 @@ static void end_rx(struct tcp_conn *c)
 	tcp_conn_free(c);
 }
 
+static bool end_tx(struct tcp_lane *lane)
+{
+	struct tcp_link *l = tcp_list_pop(&lane->txdone);
+	struct lnet_tx *tx;
+	struct tcp_txd *d;
+
+	if (!l)
+		return false;
+	tx = tcp_tx(l);
+	d = tcp_txd(tx);
+	tcp_up(lane)->tx_done(tx, d->status, d->hs, d->sent);
+	return true;
+}
+
 static bool deliver_one(struct tcp_lane *lane)
 {
 	struct tcp_link *l;
 
-	l = tcp_list_pop(&lane->txdone);
-	if (l) {
-		struct lnet_tx *tx = tcp_tx(l);
-		struct tcp_txd *d = tcp_txd(tx);
-
-		tcp_up(lane)->tx_done(tx, d->status, d->hs, d->sent);
-		return true;
-	}
 	l = tcp_list_pop(&lane->rxdone);
 	if (l) {
 		end_rx(tcp_entry(l, struct tcp_conn, rlink));
@@ -138,14 +144,19 @@ static bool close_one(struct tcp_lane *lane)
 	return false;
 }
 
-static bool tell_one(struct tcp_lane *lane)
+/* bad: also that connections are gone. That comes after the completions of what they carried, since
+ * the core takes stock then of what will get no answer. */
+static bool tell_one(struct tcp_lane *lane, bool bad)
 {
+	const uint32_t gone = TCP_EV_DOWN | TCP_EV_RESTARTED;
 	struct tcp_link *l, *t;
 
 	tcp_list_each(l, t, &lane->notify)
 	{
 		struct tcp_peer *p = tcp_entry(l, struct tcp_peer, note);
 
+		if (!bad && (p->events & gone))
+			continue;
 		if (!(p->events & ~(uint32_t)TCP_EV_CLOSE)) {
 			if (p->events)
 				continue;
@@ -168,7 +179,8 @@ void tcp_lane_deliver(struct tcp_lane *lane)
 		return;
 	lane->delivering = true;
 	tcp_ni_get(ni);
-	while (tell_one(lane) || deliver_one(lane) || close_one(lane))
+	while (tell_one(lane, false) || end_tx(lane) || tell_one(lane, true) || deliver_one(lane) ||
+	        close_one(lane))
 		;
 	lane->delivering = false;
 	tcp_ni_put(ni);

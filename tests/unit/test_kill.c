@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* FT-01: a client dies in the middle of a bulk, both directions, while another one is served. */
+/* Processes are killed: FT-01, a client in the middle of a bulk; FT-04, a server that comes again.
+ */
 /* test-timeout: 240 */
 #include "node_fixture.h"
 
@@ -63,6 +64,12 @@ static int busy_peers(void *arg, const struct lnet_peer_info *i)
 	return 0;
 }
 
+static void say(void *arg, const char *text)
+{
+	(void)arg;
+	fprintf(stderr, "%s\n", text);
+}
+
 static int one_stat(void *arg, const char *name, uint64_t value)
 {
 	if (!strcmp(name, "msgs_alloc"))
@@ -73,7 +80,7 @@ static int one_stat(void *arg, const char *name, uint64_t value)
 /* Commands on `in`: a byte a round; the answer is a struct report. */
 static void be_server(int p, int in, int out)
 {
-	static uint8_t src[CHUNK], dst[CHUNK];
+	static uint8_t src[CHUNK], pushed[CHUNK], sink[CHUNKS][CHUNK];
 	struct lnet *n = open_node(0, p, 2, 0);
 	struct report r = {0};
 	struct counts c = {0}, b = {0};
@@ -81,7 +88,7 @@ static void be_server(int p, int in, int out)
 	char cmd;
 
 	open_portal(n, 20, src, CHUNK, NULL);
-	open_portal(n, 21, dst, CHUNK, NULL);
+	open_portal(n, 21, pushed, CHUNK, NULL);
 	while (read(in, &cmd, 1) == 1 && cmd == 'r') {
 		struct lnet_op_args a = args(1, &iov, &c);
 
@@ -92,7 +99,7 @@ static void be_server(int p, int in, int out)
 			a.target = nid_of(1);
 			a.user = &c;
 			r.started += lnet_put(n, &a, NULL) == 0;
-			a.mem.iov = &(struct iovec){dst, CHUNK};
+			a.mem.iov = &(struct iovec){sink[i], CHUNK};
 			r.started += lnet_get(n, &a, NULL) == 0;
 			a.mem.iov = &iov;
 			a.target = nid_of(2);
@@ -104,8 +111,10 @@ static void be_server(int p, int in, int out)
 			_exit(1);
 		r.rounds++;
 		if (!TL_UNTIL(NULL, atomic_load(&c.finals) == r.started, 20 * TL_S) ||
-		        !TL_UNTIL(NULL, atomic_load(&b.finals) == r.rounds * CHUNKS, 20 * TL_S))
+		        !TL_UNTIL(NULL, atomic_load(&b.finals) == r.rounds * CHUNKS, 20 * TL_S)) {
+			lnet_dump(n, say, NULL);
 			_exit(2);
+		}
 		r.bad_b += atomic_load(&b.ok) != r.rounds * CHUNKS;
 		if (write(out, &cmd, 1) != 1)
 			_exit(1);
@@ -182,10 +191,168 @@ static void killed_in_the_middle(void **state)
 	close(from[0]);
 }
 
+/* ---- a server that comes again --------------------------------------------------------------- */
+
+/* A server that takes PUTs on portal 20 and answers nothing on portal 30. */
+static pid_t serve(unsigned host, int p)
+{
+	int ready[2];
+	char c = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		static uint8_t buf[4096];
+		struct lnet *n = open_node(host, p, 1, 0);
+
+		open_portal(n, 20, buf, sizeof(buf), NULL);
+		if (write(ready[1], &c, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* Starts and kills servers on command: this process has threads, and does not fork beside them. */
+struct nursery {
+	pid_t pid;
+	int to, from;
+};
+
+static void be_nursery(int in, int out, int p)
+{
+	pid_t server = 0;
+	char c;
+
+	while (read(in, &c, 1) == 1) {
+		if (server) {
+			kill(server, SIGKILL);
+			waitpid(server, NULL, 0);
+			server = 0;
+		}
+		if (c == 's')
+			server = serve(1, p);
+		if (write(out, &c, 1) != 1)
+			break;
+	}
+	if (server)
+		kill(server, SIGKILL);
+	_exit(0);
+}
+
+static struct nursery nursery(int p)
+{
+	int to[2], from[2];
+	struct nursery n;
+
+	assert_int_equal(pipe(to) | pipe(from), 0);
+	n = (struct nursery){.pid = fork(), .to = to[1], .from = from[0]};
+	assert_true(n.pid >= 0);
+	if (n.pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		be_nursery(to[0], from[1], p);
+	}
+	close(to[0]);
+	close(from[1]);
+	return n;
+}
+
+/* 's': kill what runs and start a new one; 'k': kill. */
+static void order(const struct nursery *n, char c)
+{
+	assert_int_equal(write(n->to, &c, 1), 1);
+	assert_int_equal(read(n->from, &c, 1), 1);
+}
+
+struct noted {
+	_Atomic unsigned finals, stale;
+	_Atomic int other;
+};
+
+static void note(const struct lnet_event *ev)
+{
+	struct noted *c = ev->user;
+
+	if (!ev->final)
+		return;
+	if (ev->status == -ESTALE)
+		atomic_fetch_add(&c->stale, 1);
+	else
+		atomic_store(&c->other, ev->status);
+	atomic_fetch_add(&c->finals, 1);
+}
+
+static void in_flight(struct lnet *a, struct lnet_op_args *x, struct noted *c, unsigned many)
+{
+	memset(c, 0, sizeof(*c));
+	x->portal = 30;
+	x->handler = note;
+	x->user = c;
+	for (unsigned i = 0; i < many; i++)
+		assert_int_equal((i % 2 ? lnet_put : lnet_get)(a, x, NULL), 0);
+	tl_sleep(50 * TL_MS);
+}
+
+static void server_restarts(void **state)
+{
+	static uint8_t src[64];
+	int p = port();
+	struct nursery n = nursery(p);
+	struct lnet *a = open_node(0, p, 1, 0);
+	struct iovec iov = {src, sizeof(src)};
+	struct lnet_op_args x = args(1, &iov, NULL);
+	struct noted c;
+	bool quick = false;
+
+	(void)state;
+	x.flags = LNET_OP_ACK;
+	order(&n, 's');
+	/* a machine that is too busy to start it again within the time of grace gets another chance
+	 */
+	for (unsigned i = 0; i < 20 && !quick; i++) {
+		uint64_t start;
+
+		x.portal = 20;
+		assert_int_equal(lnet_put_wait(a, &x, NULL), 0);
+		in_flight(a, &x, &c, 100);
+		start = tl_now();
+		order(&n, 's');
+		quick = tl_now() - start < 200 * TL_MS;
+		assert_true(TL_UNTIL(NULL, atomic_load(&c.finals) == 100, 10 * TL_S));
+		if (quick && atomic_load(&c.stale) != 100)
+			fail_msg("%u of 100 ended with -ESTALE; another one with %d",
+			        atomic_load(&c.stale), atomic_load(&c.other));
+		if (!quick)
+			tl_sleep(TL_S);
+	}
+	if (!quick)
+		print_message("the machine is too slow for this\n");
+	x.portal = 20;
+	assert_int_equal(lnet_put_wait(a, &x, NULL), 0);
+	/* and killed for good */
+	in_flight(a, &x, &c, 10);
+	order(&n, 'k');
+	assert_true(TL_UNTIL(NULL, atomic_load(&c.finals) == 10, 10 * TL_S));
+	assert_int_equal(atomic_load(&c.stale), 0);
+	assert_int_equal(atomic_load(&c.other), -ECONNRESET);
+	close_node(a);
+	close(n.to);
+	waitpid(n.pid, NULL, 0);
+	close(n.from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(killed_in_the_middle),
+	        cmocka_unit_test(server_restarts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

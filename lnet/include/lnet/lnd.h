@@ -208,6 +208,9 @@ enum lnet_hstatus {
 	LNET_HS_COUNT
 };
 
+/* DOWN and RESTARTED come after tx_done() of every message that those connections had taken; UP
+ * comes before tx_done() of the first message that goes by it. What waits in the driver for a
+ * connection stays there. */
 enum lnet_rail_event {
 	LNET_RAIL_UP,        /* the first connection stands */
 	LNET_RAIL_DOWN,      /* the last connection is gone */
