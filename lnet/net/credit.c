@@ -97,20 +97,7 @@ static void count_sent(struct lni_tx *t)
 	for (int i = 0; i < 2; i++) {
 		tr[i]->send_count++;
 		tr[i]->send_bytes += t->d.len;
-		switch (t->d.hdr.type) {
-		case LNET_MSG_ACK:
-			tr[i]->sent.ack++;
-			break;
-		case LNET_MSG_PUT:
-			tr[i]->sent.put++;
-			break;
-		case LNET_MSG_GET:
-			tr[i]->sent.get++;
-			break;
-		default:
-			tr[i]->sent.reply++;
-			break;
-		}
+		(*lni_msg_count(&tr[i]->sent, t->d.hdr.type))++;
 	}
 	c->send_count++;
 	c->send_length += t->d.len;

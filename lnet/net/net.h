@@ -254,6 +254,20 @@ void lni_drop(struct lni_rail *r, const struct lnet_hdr *h);
 void lni_watch_fire(struct lni_rail *r, enum lnet_peer_event ev, int err);
 void lni_watch_close(struct lnet *n);
 
+static inline uint64_t *lni_msg_count(struct lnet_msg_counts *c, uint32_t type)
+{
+	switch (type) {
+	case LNET_MSG_ACK:
+		return &c->ack;
+	case LNET_MSG_PUT:
+		return &c->put;
+	case LNET_MSG_GET:
+		return &c->get;
+	default:
+		return &c->reply;
+	}
+}
+
 static inline struct lni_ni *lni_ni_of(struct lnet_lnd_ni *d)
 {
 	return (struct lni_ni *)d->core;

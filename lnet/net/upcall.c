@@ -15,20 +15,7 @@ static void count_received(struct lni_rail *r, const struct lnet_hdr *h)
 	for (int i = 0; i < 2; i++) {
 		tr[i]->recv_count++;
 		tr[i]->recv_bytes += h->payload_length;
-		switch (h->type) {
-		case LNET_MSG_ACK:
-			tr[i]->received.ack++;
-			break;
-		case LNET_MSG_PUT:
-			tr[i]->received.put++;
-			break;
-		case LNET_MSG_GET:
-			tr[i]->received.get++;
-			break;
-		default:
-			tr[i]->received.reply++;
-			break;
-		}
+		(*lni_msg_count(&tr[i]->received, h->type))++;
 	}
 	c->recv_count++;
 	c->recv_length += h->payload_length;
@@ -84,20 +71,7 @@ void lni_drop(struct lni_rail *r, const struct lnet_hdr *h)
 	for (int i = 0; i < 2; i++) {
 		tr[i]->drop_count++;
 		tr[i]->drop_bytes += h->payload_length;
-		switch (h->type) {
-		case LNET_MSG_ACK:
-			tr[i]->dropped.ack++;
-			break;
-		case LNET_MSG_PUT:
-			tr[i]->dropped.put++;
-			break;
-		case LNET_MSG_GET:
-			tr[i]->dropped.get++;
-			break;
-		default:
-			tr[i]->dropped.reply++;
-			break;
-		}
+		(*lni_msg_count(&tr[i]->dropped, h->type))++;
 	}
 	c->drop_count++;
 	c->drop_length += h->payload_length;
